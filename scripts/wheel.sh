@@ -15,6 +15,13 @@ done
 rm -rf "$BUILD/wheel"
 "$python" -m pip wheel --disable-pip-version-check -q --no-deps -w "$BUILD/wheel" -C cmake.define.COHORT_LIBRARY="$library" \
     bindings/python || exit 1
+# Free-threaded Pythons do not take that one, and get one of their own.
+if free=$(scripts/free-threaded.sh); then
+    "$free" -m pip wheel --disable-pip-version-check -q --no-deps -w "$BUILD/wheel" -C cmake.define.COHORT_LIBRARY="$library" \
+        bindings/python || exit 1
+else
+    echo "wheel.sh: $free"
+fi
 # PyPI takes no wheel of linux_x86_64: auditwheel finds which systems it runs on, and names it so. The tests of the
 # Python package have installed it (tests/python/run.sh).
 PATH=$PATH:$BUILD/python/audits/bin

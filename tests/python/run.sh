@@ -100,11 +100,30 @@ if [ -x "$here/audits/bin/abi3audit" ]; then
 else
     echo "note python: auditwheel and abi3audit cannot be installed; they are left out"
 fi
-if command -v python3.14t >/dev/null; then
-    echo "note python: cp314t is not built: the package needs the limited API, which free-threaded Pythons have from 3.15 on"
+# free_threaded: the wheel for such a Python, in an environment of its own; no call may bring the GIL back.
+free_threaded() {
+    rm -rf free free-wheel
+    "$free" -m venv free && "$free" -m pip wheel --disable-pip-version-check -q --no-deps -w free-wheel \
+        -C cmake.define.COHORT_LIBRARY="$build/libcohort.a" "$source/bindings/python" &&
+        free/bin/pip install --disable-pip-version-check -q --no-index --no-deps free-wheel/*.whl &&
+        ls free-wheel/*-cp31?-cp31?t-*.whl && free/bin/python -W error "$source/tests/python/doctests.py" &&
+        free/bin/python -c 'import sys, libcohort; sys.exit(sys._is_gil_enabled())'
+}
+check "what is told of free-threaded Pythons" bash "$source/tests/python/free_threaded.sh"
+if free=$("$source/scripts/free-threaded.sh"); then
+    check "a free-threaded Python runs the examples in the docstrings without the GIL" free_threaded
 else
-    echo "note python: no free-threaded Python 3.14 is here; cp314t is neither built nor tested"
+    echo "note python: $free"
 fi
+# whole: compiled without the limited API, as for free-threaded Pythons.
+whole() {
+    local headers
+    headers=$(venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    for file in "$source"/bindings/python/src/*.c; do
+        cc -std=gnu11 -Wall -Wextra -Werror -fsyntax-only -DCOHORT_FREE_THREADED -I"$source/include" -I"$headers" "$file" || return 1
+    done
+}
+check "the module is also C of the whole API" whole
 check "mypy --strict has nothing to say" venv/bin/mypy --strict --python-version 3.11 "$source/bindings/python/libcohort"
 check "mypy.stubtest finds the extension module as its stub says" venv/bin/python -m mypy.stubtest libcohort._core \
     --concise --ignore-unused-allowlist --allowlist "$source/tests/python/stubtest.txt"

@@ -61,7 +61,8 @@ def view_numpy(values: Any, argument: str, numpy: Any) -> _core.Array:
     except ValueError:
         if values.dtype.kind not in "mM":
             raise
-        return _core.view(values.view(numpy.int64), argument)
+        integers = numpy.dtype(numpy.int64).newbyteorder(values.dtype.byteorder)
+        return _core.view(values.view(integers), argument)
 
 
 def _is_buffer(values: Any) -> bool:

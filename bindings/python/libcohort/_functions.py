@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
-from . import _core, _keys
+from . import _core, _keys, _numpy
 from ._arrays import (
     BOOL,
     BYTES,
@@ -65,33 +65,57 @@ class Partition(NamedTuple):
     rank: Any
 
 
-def sort(a: Any, *, descending: bool = False) -> Any:
-    """The elements in ascending order, as `numpy.sort`; stable; NaNs are last (first if descending).
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> Any:
+    """The elements in ascending order, as `numpy.sort`; NaNs and NaTs are last (first if descending). Every
+    sort is stable, whatever `kind` and `stable` say, and `axis` can be no other than the one there is.
 
     >>> import libcohort
     >>> libcohort.sort([3, -1, 2])
     libcohort.Array([-1, 2, 3], type='int64')
     """
+    if axis != -1 or kind is not None or order is not None:
+        _numpy.check_order(axis, kind, order)
     keys, numpy = take_in(a, "a", True)
     code = keys._code
     keys = (
         _core.canonical(keys, False) if code >= F32 and code != BOOL else _core.cast(keys, storage(code), "a")
     )
-    out = _core.sort(context_for(keys), keys, descending, False, None)[0]
-    return give_out(narrowed(out, code), numpy)
+    out = give_out(narrowed(_core.sort(context_for(keys), keys, descending, False, None)[0], code), numpy)
+    if numpy is not None and _numpy.are_dates(a):
+        return _numpy.ordered(a, out.view(a.dtype), descending)
+    return out
 
 
-def argsort(a: Any, *, descending: bool = False) -> Any:
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> Any:
     """The indices that sort `a`, as `numpy.argsort(a, kind="stable")`: equal elements keep their order, also
-    if descending.
+    if descending. Arguments as of `sort`.
 
     >>> import libcohort
     >>> libcohort.argsort([30, 10, 20]).tolist()
     [1, 2, 0]
     """
+    if axis != -1 or kind is not None or order is not None:
+        _numpy.check_order(axis, kind, order)
     given, numpy = take_in(a, "a", True)
     keys = stored(given, "a")
-    return give_out(_core.sort(context_for(keys), keys, descending, True, None, False)[1], numpy)
+    out = give_out(_core.sort(context_for(keys), keys, descending, True, None, False)[1], numpy)
+    return _numpy.ordered(a, out, descending) if numpy is not None and _numpy.are_dates(a) else out
 
 
 def unique(
@@ -99,7 +123,9 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
+    equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
     """The distinct elements, and on request where each occurs first, which one each element is, and how often
@@ -107,7 +133,8 @@ def unique(
 
     As `numpy.unique`, also for strings, columns with nulls (which are last) and rows of tables. With
     `sorted=False` the elements are in no order, or in the order of their first occurrence if `return_index`
-    or `return_inverse` is asked for. All NaNs are one element.
+    or `return_inverse` is asked for. All NaNs are one element: `equal_nan=False` is refused, as is another
+    `axis` than the one there is.
 
     >>> import libcohort
     >>> libcohort.unique([3, 1, 3, 2]).tolist()
@@ -116,6 +143,9 @@ def unique(
     >>> counts.tolist()
     [1, 1, 2]
     """
+    if axis is not None or not equal_nan:
+        _numpy.check_axis(axis)
+        _numpy.check_nan(equal_nan)
     given, numpy = take_any(a, "a", True)
     if type(given) is not _core.Array:
         return _keys.unique(given, numpy, return_index, return_inverse, return_counts, sorted)
@@ -142,6 +172,11 @@ def unique(
     for wanted, part in ((return_index, index), (return_inverse, inverse), (return_counts, counts)):
         if wanted:
             out.append(give_out(part, numpy))
+    if numpy is not None and _numpy.are_dates(a):
+        if sorted:
+            out = _numpy.distinct(a, out, 1 + return_index if return_inverse else None)
+        else:
+            out[0] = out[0].view(a.dtype)
     return out[0] if len(out) == 1 else tuple(out)
 
 
@@ -275,11 +310,14 @@ def _first_index(keys: _core.Array, room: int) -> _core.Array:
     return _core.map_put_and_find(_core.map_new(current(), width, room, 0), keys, None, FIRST)
 
 
-def factorize(values: Any) -> tuple[Any, Any]:
-    """(codes, uniques): the distinct values in the order in which they occur, and which of them each element
-    is.
+def factorize(
+    values: Any, sort: bool = False, use_na_sentinel: bool = True, size_hint: int | None = None
+) -> tuple[Any, Any]:
+    """(codes, uniques): the distinct values in the order in which they occur, or in ascending order with
+    `sort`, and which of them each element is.
 
-    As `pandas.factorize`: strings, dates and others too; a null has the code -1.
+    As `pandas.factorize`: strings, dates and others too; a null (numpy's NaT too) has the code -1, or with
+    `use_na_sentinel=False` is a value like others. A hint of the size is not needed.
 
     >>> import libcohort
     >>> codes, uniques = libcohort.factorize([30, 10, 30])
@@ -288,14 +326,19 @@ def factorize(values: Any) -> tuple[Any, Any]:
     """
     given, numpy = take_any(values, "values", True)
     if type(given) is not _core.Array:
-        return _keys.factorize(given, numpy)
+        return _keys.factorize(given, numpy, sort, use_na_sentinel)
     keys = stored(given, "values")
-    if keys._gpu is not None:
+    if sort:
+        distinct, _, codes, _ = _unique_by_sort(keys, True, True, False)
+    elif keys._gpu is not None:
         distinct, _, codes, _ = _unique_on_gpu(keys, False, True, False, False)
     else:
         codes, frame = _core.frame_factorize(frame_of(keys, "values"), False, True)
         distinct = _keys.plain(frame, keys._code)
-    return give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
+    out = give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
+    if numpy is not None and _numpy.are_dates(values):
+        return _numpy.numbered(values, *out, sort, use_na_sentinel)
+    return out
 
 
 def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
@@ -317,7 +360,10 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)
     if sort:
         many, _, keys = _core.sort(context_for(keys), many, True, False, keys)
-    return give_out(narrowed(keys, given._code), numpy), give_out(many, numpy)
+    out = give_out(narrowed(keys, given._code), numpy)
+    if numpy is not None and _numpy.are_dates(values):
+        out = out.view(values.dtype)
+    return out, give_out(many, numpy)
 
 
 def _alike(a: _core.Array, b: _core.Array, names: tuple[str, str]) -> tuple[_core.Array, _core.Array]:
@@ -344,15 +390,27 @@ def _many(a: _core.Array, b: _core.Array) -> bool:
     return _core.context_gpu(current())[0] < 0
 
 
-def is_in(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
-    """For each element whether it is among the test elements, as `numpy.isin`. A NaN is equal to a NaN.
+def is_in(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Any:
+    """For each element whether it is among the test elements, as `numpy.isin`. A NaN is equal to a NaN. The
+    way is chosen here: `assume_unique` and `kind` change nothing.
 
     >>> import libcohort
     >>> libcohort.is_in([1, 2, 3], [3, 1]).tolist()
     [True, False, True]
     """
+    if kind is not None:
+        _numpy.check_kind_of_lookup(kind)
     a, numpy = take_any(element, "element", True)
     b, numpy_too = take_any(test_elements, "test_elements", True)
+    if numpy is not None and numpy_too is not None:
+        _numpy.check_units(element, test_elements, ("element", "test_elements"))
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.is_in(a, b, invert, numpy or numpy_too, ("element", "test_elements"))
     names = ("element", "test_elements")
@@ -381,6 +439,8 @@ def index_in(values: Any, value_set: Any) -> Any:
     """
     a, numpy = take_any(values, "values", True)
     b, numpy_too = take_any(value_set, "value_set", True)
+    if numpy is not None and numpy_too is not None:
+        _numpy.check_units(values, value_set, ("values", "value_set"))
     if type(a) is not _core.Array or type(b) is not _core.Array:
         return _keys.index_in(a, b, numpy or numpy_too, ("values", "value_set"))
     names = ("values", "value_set")
@@ -564,4 +624,5 @@ def compact(values: Any, mask: Any) -> Any:
     if chosen._code != BOOL:
         raise TypeError(f"mask: must be of type bool, not {NAMES[chosen._code]}")
     wide = _core.cast(given, storage(given._code), "values")
-    return give_out(narrowed(_core.compact(context_for(wide), wide, chosen, 0), given._code), numpy)
+    out = give_out(narrowed(_core.compact(context_for(wide), wide, chosen, 0), given._code), numpy)
+    return out.view(values.dtype) if numpy is not None and _numpy.are_dates(values) else out

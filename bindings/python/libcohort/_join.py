@@ -21,27 +21,30 @@ def _chosen(choices: dict[str, int], name: str, argument: str) -> int:
     return choices[name]
 
 
-class _Side:
-    """A table on this thread's context, and its keys."""
+def _column_names(names: Any, of: str) -> list[str]:
+    if type(names) is str:
+        return [names]
+    if not isinstance(names, (str, list, tuple)) or not all(isinstance(n, str) for n in names):
+        raise TypeError(f"{of}: the name of a column or a list of them is due, not {names!r}")
+    return [names] if isinstance(names, str) else list(names)
 
-    def __init__(self, data: Any, argument: str, names: Any, of: str) -> None:
-        try:
-            table = data if isinstance(data, Table) else Table(data)
-        except TypeError as error:
-            raise TypeError(f"{argument}: {error}") from None
-        handle = on_context(table._handle, current())
-        self.table: Table = table if handle is table._handle else _wrap(Table, handle)
-        if not isinstance(names, (str, list, tuple)) or not all(isinstance(n, str) for n in names):
-            raise TypeError(f"{of}: the name of a column or a list of them is due, not {names!r}")
-        self.names = [names] if isinstance(names, str) else list(names)
-        self.where = f"{of}, of the {argument} table: "
 
-    def keys(self) -> _core.Handle:
-        return self.table._pick(self.names, where=self.where)
+def _table(data: Any, argument: str) -> Table:
+    """On this thread's context."""
+    try:
+        table: Table = data if isinstance(data, Table) else Table(data)
+    except TypeError as error:
+        raise TypeError(f"{argument}: {error}") from None
+    context = current()
+    if table._handle.context is context:
+        return table
+    return _wrap(Table, on_context(table._handle, context))  # type: ignore[no-any-return]
 
 
 class _Sides:
     """What is joined by what, and how."""
+
+    __slots__ = ("left", "right", "ours", "theirs", "left_keys", "right_keys", "kind", "shape")
 
     def __init__(
         self, left: Any, right: Any, on: Any, left_on: Any, right_on: Any, how: str, validate: str
@@ -49,17 +52,41 @@ class _Sides:
         if (on is None) == (left_on is None and right_on is None) or (left_on is None) != (right_on is None):
             raise TypeError("on, or both left_on and right_on, must be given")
         names = ("left_on", "right_on") if on is None else ("on", "on")
-        self.left = _Side(left, "left", left_on if on is None else on, names[0])
-        self.right = _Side(right, "right", right_on if on is None else on, names[1])
-        many, other = len(self.left.names), len(self.right.names)
+        self.left, self.right = _table(left, "left"), _table(right, "right")
+        self.ours = _column_names(left_on if on is None else on, names[0])
+        self.theirs = self.ours if on is not None else _column_names(right_on, names[1])
+        many, other = len(self.ours), len(self.theirs)
         if not many or many != other:
             raise ValueError(f"{names[1]}: {many} keys of the left are compared with {other} of the right")
         self.kind, self.shape = _chosen(_KINDS, how, "how"), _chosen(_SHAPES, validate, "validate")
+        self.left_keys = self.left._places(self.ours, f"{names[0]}, of the left table: ")
+        self.right_keys = self.right._places(self.theirs, f"{names[1]}, of the right table: ")
 
     def rows(self, nulls_equal: bool, pairs: bool) -> tuple[int, Any, Any]:
-        return _core.join_rows(
-            self.left.keys(), self.right.keys(), self.kind, self.shape, nulls_equal, pairs
-        )
+        left = _core.frame_select(self.left._handle, self.left_keys, self.ours)
+        right = _core.frame_select(self.right._handle, self.right_keys, self.theirs)
+        return _core.join_rows(left, right, self.kind, self.shape, nulls_equal, pairs)
+
+    def rest(self) -> list[int]:
+        """The right columns that are no keys."""
+        info, keys = self.right._info, self.right_keys
+        return [i for i in range(len(info)) if i not in keys and info[i][0] not in self.theirs]
+
+    def rename(self, suffixes: Sequence[str | None]) -> None:
+        """Columns of one name that both come out get a suffix each, as by pandas.merge."""
+        if isinstance(suffixes, str) or len(suffixes) != 2:
+            raise TypeError(f"suffixes: a pair of strings or None is due, not {suffixes!r}")
+        names = self.right.names
+        both = {names[i] for i in self.rest()} & set(self.left.names)
+        if not both or self.kind >= 4:
+            return
+        ours, theirs = ({name: name + (end or "") for name in both} for end in suffixes)
+        left, right = self.left.rename(ours), self.right.rename(theirs)
+        rest = [theirs.get(names[i], names[i]) for i in self.rest()]
+        twice = [n for n in [*left.names, *rest] if (left.names + rest).count(n) > 1]
+        if twice:
+            raise ValueError(f"suffixes: with {suffixes!r} two columns are named {twice[0]!r}")
+        self.left, self.right, self.ours = left, right, [ours.get(n, n) for n in self.ours]
 
 
 def join(
@@ -71,6 +98,7 @@ def join(
     right_on: str | Sequence[str] | None = None,
     how: str = "inner",
     suffix: str = "_right",
+    suffixes: Sequence[str | None] | None = None,
     nulls_equal: bool = False,
     validate: str = "m:m",
 ) -> Table:
@@ -78,7 +106,8 @@ def join(
     outer), semi or anti.
 
     Keys are columns of every type, named by `on`, or by `left_on` and `right_on`. The result has the left
-    columns, then the right ones but the keys; a name that is there already gets the suffix. Where a full or a
+    columns, then the right ones but the keys; a name that is there already gets the suffix, or with `suffixes`,
+    as pandas has them, both get one, such as ("_x", "_y"). Where a full or a
     right join has no left row, the key columns have the right row's keys. Rows come in the order of the
     left's, then those that only the right has. A null is equal to nothing unless `nulls_equal`. `validate`
     ("1:1", "1:m", "m:1") makes an error of keys that come twice where they must not.
@@ -92,24 +121,44 @@ def join(
     ['Oslo', 'Rome', 'Oslo', None]
     """
     sides = _Sides(left, right, on, left_on, right_on, how, validate)
+    if suffixes is not None:
+        sides.rename(suffixes)
+    if sides.kind in (2, 3):
+        return _with_rows_of_right(sides, nulls_equal, suffix)
+    out = _core.join_frames(
+        sides.left._handle,
+        sides.right._handle,
+        sides.left_keys,
+        sides.right_keys,
+        sides.rest(),
+        sides.kind,
+        sides.shape,
+        nulls_equal,
+        suffix,
+    )
+    return _wrap(Table, out)  # type: ignore[no-any-return]
+
+
+def _with_rows_of_right(sides: _Sides, nulls_equal: bool, suffix: str) -> Table:
+    """Right and full joins, which have right rows without a left one."""
     _, left_rows, right_rows = sides.rows(nulls_equal, True)
-    out = _core.frame_gather(sides.left.table._handle, left_rows)
-    if right_rows is not None and sides.kind in (2, 3):
-        out = _wrap(Table, out).with_columns(_keys_of_either(sides, left_rows, right_rows))._handle
-    rest = [n for n in sides.right.table.names if n not in sides.right.names]
-    if right_rows is not None and rest:
-        beside = _core.frame_gather(sides.right.table._pick(rest), right_rows)
-        out = _core.frame_beside(out, beside, suffix)
+    out = _core.frame_gather(sides.left._handle, left_rows)
+    out = _wrap(Table, out).with_columns(_keys_of_either(sides, left_rows, right_rows))._handle
+    rest = sides.rest()
+    if rest:
+        names = sides.right.names
+        picked = _core.frame_select(sides.right._handle, rest, [names[i] for i in rest])
+        out = _core.frame_beside(out, _core.frame_gather(picked, right_rows), suffix)
     return _wrap(Table, out)  # type: ignore[no-any-return]
 
 
 def _keys_of_either(sides: _Sides, left_rows: _core.Array, right_rows: _core.Array) -> dict[str, Column]:
     """The keys of each row, those of the right row where there is no left row: both sides' keys one behind
     the other, gathered."""
-    both = _core.rows_of_either(left_rows, right_rows, len(sides.left.table))
+    both = _core.rows_of_either(left_rows, right_rows, len(sides.left))
     keys: dict[str, Column] = {}
-    for ours, theirs in zip(sides.left.names, sides.right.names):
-        a, b = sides.left.table[ours], sides.right.table[theirs]
+    for ours, theirs in zip(sides.ours, sides.theirs):
+        a, b = sides.left[ours], sides.right[theirs]
         if a._info[0][1] != b._info[0][1]:  # layouts of strings: what is gathered is a view
             a, b = (x.take(_core.iota(len(x), 8)) for x in (a, b))
         keys[ours] = _wrap(Column, _core.frame_gather(_core.frame_chain(current(), [a, b]), both))

@@ -40,35 +40,28 @@ def _firsts(codes: _core.Array, distinct: int) -> tuple[_core.Array, _core.Array
     return _core.first_rows(codes, distinct)
 
 
-def factorize(frame: _core.Handle, numpy: Any) -> tuple[Any, Any]:
+def factorize(frame: _core.Handle, numpy: Any, sort: bool, sentinel: bool) -> tuple[Any, Any]:
     """As pandas: null has no number."""
-    codes, keys = _core.frame_factorize(frame, False, True)
+    codes, keys = _core.frame_factorize(frame, not sentinel, True)
+    if sort:
+        keys = _core.frame_unique(keys, True)
+        codes = _core.frame_index_in(frame, keys, True)
     return give_out(codes, numpy), column_out(keys, numpy)
 
 
 def plain(column: _core.Handle, code: int) -> Array:
     """A frame of one column of numbers without nulls as an Array of this type."""
-    values = _core.frame_in(column.context, _wrap(Column, column), "values", False)
-    assert isinstance(values, Array)
-    return _core.retype(values, code)
-
-
-def _split_counts(counted: _core.Handle) -> tuple[_core.Handle, Array]:
-    """What the library counted: the keys' columns, and the last one, of counts, as int64."""
-    names = [column[0] for column in _core.frame_info(counted)[1]]
-    n = len(names) - 1
-    keys = _core.frame_select(counted, list(range(n)), names[:n])
-    return keys, plain(_core.frame_select(counted, [n], [""]), 8)
+    return _core.frame_column(column, code)
 
 
 def counted(frame: _core.Handle, code: int) -> tuple[Array, Array]:
     """Distinct numbers in ascending order, and how often each occurs."""
-    keys, counts = _split_counts(_core.frame_value_counts(frame, True))
+    keys, counts = _core.counts_apart(_core.frame_value_counts(frame, True))
     return plain(keys, code), counts
 
 
 def value_counts(frame: _core.Handle, numpy: Any, sort: bool) -> tuple[Any, Any]:
-    keys, counts = _split_counts(_core.frame_value_counts(frame, not sort))
+    keys, counts = _core.counts_apart(_core.frame_value_counts(frame, not sort))
     return column_out(keys, numpy), give_out(counts, numpy)
 
 

@@ -156,7 +156,7 @@ def on_context(handle: _core.Handle, context: _core.Context) -> _core.Handle:
 
 def _wrap(kind: Any, handle: _core.Handle) -> Any:
     made = kind.__new__(kind)
-    made._set(handle)
+    made._handle, made._about = handle, None
     return made
 
 
@@ -168,16 +168,23 @@ def _cell(value: Any) -> str:
 class _Frame:
     """What Table and Column have in common."""
 
-    __slots__ = ("_handle", "_rows", "_info", "__weakref__")
+    __slots__ = ("_handle", "_about", "__weakref__")
 
     _handle: _core.Handle
-    _rows: int
-    _info: list[_Info]
+    _about: tuple[int, list[_Info]] | None  # rows and columns, once somebody has asked
     _as_column: bool
 
-    def _set(self, handle: _core.Handle) -> None:
-        self._handle = handle
-        self._rows, self._info = _core.frame_info(handle)
+    @property
+    def _rows(self) -> int:
+        if self._about is None:
+            self._about = _core.frame_info(self._handle)
+        return self._about[0]
+
+    @property
+    def _info(self) -> list[_Info]:
+        if self._about is None:
+            self._about = _core.frame_info(self._handle)
+        return self._about[1]
 
     def __len__(self) -> int:
         return self._rows
@@ -226,7 +233,7 @@ class Column(_Frame):
     _as_column = True
 
     def __init__(self, values: Any) -> None:
-        self._set(frame_of(values, "values"))
+        self._handle, self._about = frame_of(values, "values"), None
         if len(self._info) != 1:
             raise TypeError(f"values: a column is due, and these are {len(self._info)}: make a Table of them")
 
@@ -313,10 +320,8 @@ class Table(_Frame):
     _as_column = False
 
     def __init__(self, data: Any) -> None:
-        if isinstance(data, Mapping):
-            self._set(_of_columns(data))
-        else:
-            self._set(frame_of(data, "data"))
+        of = isinstance(data, (dict, Mapping))
+        self._handle, self._about = _of_columns(data) if of else frame_of(data, "data"), None
 
     @property
     def names(self) -> list[str]:
@@ -350,15 +355,18 @@ class Table(_Frame):
 
     def _at(self, name: str, where: str = "") -> int:
         """The number of a column. Errors begin with `where`, which names the argument."""
-        for i, (known, *_) in enumerate(self._info):
-            if known == name:
+        for i, column in enumerate(self._info):
+            if column[0] == name:
                 return i
         raise KeyError(f"{where}no column is named {name!r}; there are {', '.join(map(repr, self.names))}")
+
+    def _places(self, names: Sequence[str], where: str = "") -> list[int]:
+        return [self._at(n, where) for n in names]
 
     def _pick(
         self, names: Sequence[str], renamed: Sequence[str] | None = None, where: str = ""
     ) -> _core.Handle:
-        return _core.frame_select(self._handle, [self._at(n, where) for n in names], list(renamed or names))
+        return _core.frame_select(self._handle, self._places(names, where), list(renamed or names))
 
     def select(self, names: Sequence[str]) -> Table:
         """Some of the columns, in this order.
@@ -493,22 +501,19 @@ class Table(_Frame):
 
 def _of_columns(columns: Mapping[str, Any]) -> _core.Handle:
     """One frame of columns, each where it is."""
-    made: _core.Handle | None = None
     context = current()
-    for name, values in columns.items():
-        frame = on_context(frame_of(values, name), context)
-        if len(_core.frame_info(frame)[1]) != 1:
-            raise TypeError(f"{name}: one column is due")
-        frame = _core.frame_select(frame, [0], [str(name)])
-        if made is not None and _core.frame_info(made)[0] != _core.frame_info(frame)[0]:
-            raise ValueError(
-                f"{name}: has {_core.frame_info(frame)[0]} rows, "
-                f"and those before it have {_core.frame_info(made)[0]}"
-            )
-        made = frame if made is None else _core.frame_beside(made, frame, "")
-    if made is None:
+    made = [_column_of(values, name, context) for name, values in columns.items()]
+    if not made:
         raise ValueError("data: a table needs a column")
-    return made
+    return _core.frame_of_columns(context, [str(name) for name in columns], made)
+
+
+def _column_of(values: Any, name: str, context: _core.Context) -> Any:
+    """What a table's column is made of: an Array of plain numbers, or a frame of the context."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and type(values) is numpy.ndarray and values.dtype.kind in "iufb":
+        return _core.view(values, name)
+    return on_context(frame_of(values, name), context)
 
 
 def _plain(handle: _core.Handle) -> Any:

@@ -398,6 +398,8 @@ static PyMethodDef methods[] = {
     {"__arrow_c_schema__", arrow_schema, METH_NOARGS, "Arrow's C data interface: the type."},
     {"__arrow_c_array__", (PyCFunction)(void (*)(void))arrow_array, METH_VARARGS | METH_KEYWORDS,
      "Arrow's C data interface: the array, without a copy (booleans are packed)."},
+    {"__arrow_c_stream__", (PyCFunction)(void (*)(void))arrow_stream, METH_VARARGS | METH_KEYWORDS,
+     "Arrow's C stream interface: the array, without a copy (booleans are packed)."},
     {"__arrow_c_device_array__", (PyCFunction)(void (*)(void))arrow_device_array,
      METH_VARARGS | METH_KEYWORDS,
      "Arrow's C device data interface: the array, without a copy (booleans are packed)."},

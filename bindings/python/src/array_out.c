@@ -2,6 +2,8 @@
  * interface. DLPack is in dlpack.c, the buffer protocol in array.c. */
 #include "core.h"
 
+#include <stdlib.h>
+
 /* pack(array of booleans): their bits, eight a byte, as Arrow has them. */
 static PyObject *pack(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -19,8 +21,7 @@ static PyObject *pack(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return (PyObject *)out;
 }
 
-/* Without a copy, but for booleans, which are bits there. */
-static bool export_array(array *a, struct ArrowArray *out)
+bool array_lend(array *a, struct ArrowArray *out)
 {
     PyObject *self = (PyObject *)a;
     PyObject *owner = a->type == TYPE_BOOL ? pack(NULL, &self, 1) : KEPT(a);
@@ -43,9 +44,61 @@ PyObject *arrow_array(PyObject *self, PyObject *arguments, PyObject *named)
     PyObject *requested = NULL; /* a wish, which need not be granted */
     struct ArrowArray out;
     if (!PyArg_ParseTupleAndKeywords(arguments, named, "|O", names, &requested) ||
-        in_gpu((array *)self, "__arrow_c_device_array__") || !export_array((array *)self, &out))
+        in_gpu((array *)self, "__arrow_c_device_array__") || !array_lend((array *)self, &out))
         return NULL;
     return arrow_pair(arrow_schema(self, NULL), arrow_array_capsule(&out));
+}
+
+/* A stream of one array: its schema and its array, until they are given. */
+struct one {
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+};
+
+static int one_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    *out = ((struct one *)stream->private_data)->schema; /* it has nothing to release */
+    return 0;
+}
+static int one_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct one *one = stream->private_data;
+    *out = one->array;
+    one->array.release = NULL;
+    return 0;
+}
+static const char *one_error(struct ArrowArrayStream *stream)
+{
+    (void)stream;
+    return NULL;
+}
+static void one_end(struct ArrowArrayStream *stream)
+{
+    struct one *one = stream->private_data;
+    stream->release = NULL;
+    if (one->array.release)
+        one->array.release(&one->array);
+    free(one);
+}
+
+PyObject *arrow_stream(PyObject *self, PyObject *arguments, PyObject *named)
+{
+    static char *names[] = {"requested_schema", NULL};
+    PyObject *requested = NULL; /* a wish, which need not be granted */
+    array *a = (array *)self;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "|O", names, &requested) ||
+        in_gpu(a, "__arrow_c_device_array__"))
+        return NULL;
+    struct one *one = malloc(sizeof *one);
+    if (!one)
+        return PyErr_NoMemory();
+    one->schema = arrow_schema_of(type_arrow(a->type), 0);
+    if (!array_lend(a, &one->array)) {
+        free(one);
+        return NULL;
+    }
+    struct ArrowArrayStream stream = {one_schema, one_next, one_error, one_end, one};
+    return arrow_stream_capsule(&stream);
 }
 
 /* The work on a GPU's array is done before it is handed out, so that there is no event to wait for. */
@@ -55,7 +108,7 @@ PyObject *arrow_device_array(PyObject *self, PyObject *arguments, PyObject *name
     array *a = (array *)self;
     struct ArrowDeviceArray out = {.device_id = a->on ? a->on->ordinal : -1,
                                    .device_type = a->on ? ARROW_DEVICE_CUDA : ARROW_DEVICE_CPU};
-    if (!settled(a) || !export_array(a, &out.array))
+    if (!settled(a) || !array_lend(a, &out.array))
         return NULL;
     return arrow_pair(arrow_schema(self, NULL), arrow_device_capsule(&out));
 }

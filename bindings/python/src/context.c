@@ -5,11 +5,13 @@
 #include "core.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 static PyTypeObject *context_type, *handle_type;
-static context *contexts;    /* all that live, under the GIL */
-static PyObject *exceptions; /* a list, one for each status */
+static context *contexts;                                   /* all that live; */
+static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER; /* who has it waits for nothing */
+static PyObject *exceptions;                                /* a list, one for each status */
 
 static PyObject *class_of(cohort_status status)
 {
@@ -143,7 +145,7 @@ static bool put_aside(context *on, void *object, void (*destroy)(void *))
 void call_begin(context *on, outcome *o)
 {
     o->status = COHORT_OK;
-    o->wait = false;
+    o->wait = o->plain = false;
     o->path = NULL;
     o->thread = PyEval_SaveThread();
     PyThread_acquire_lock(on->lock, WAIT_LOCK);
@@ -156,7 +158,7 @@ PyObject *call_end(context *on, outcome *o)
     if (o->wait && o->status == COHORT_OK)
         o->status = cohort_wait(on->c);
     if (o->status != COHORT_OK)
-        PyOS_snprintf(o->message, sizeof o->message, "%s", cohort_message(on->c));
+        PyOS_snprintf(o->message, sizeof o->message, "%s", o->plain ? "" : cohort_message(on->c));
     struct later *later = on->later;
     on->later = NULL;
     bool stopped = on->stopped;
@@ -227,10 +229,12 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
         PyOS_snprintf(o.message, sizeof o.message, "%s", cohort_message(on->c));
     PyEval_RestoreThread(o.thread);
     if (o.status == COHORT_OK && (on->lock = PyThread_allocate_lock())) {
+        pthread_mutex_lock(&listing);
         on->next = contexts;
         if (contexts)
             contexts->before = on;
         contexts = on;
+        pthread_mutex_unlock(&listing);
         return (PyObject *)on;
     }
     Py_DECREF(on);
@@ -241,12 +245,14 @@ static void context_dealloc(PyObject *self)
 {
     context *on = (context *)self;
     PyTypeObject *type = Py_TYPE(self);
+    pthread_mutex_lock(&listing);
     if (on->before)
         on->before->next = on->next;
     else if (contexts == on)
         contexts = on->next;
     if (on->next)
         on->next->before = on->before;
+    pthread_mutex_unlock(&listing);
     readers_end(on);
     cohort_context_destroy(on->c);
     DROP(on->tell);
@@ -262,6 +268,7 @@ static void context_dealloc(PyObject *self)
 static PyObject *after_fork(PyObject *module, PyObject *nothing)
 {
     (void)module, (void)nothing;
+    pthread_mutex_init(&listing, NULL);
     for (context *on = contexts; on; on = on->next) {
         PyThread_type_lock lock = PyThread_allocate_lock();
         if (!lock)

@@ -3,11 +3,14 @@
  * The module is a thin layer: it takes arrays in, releases the GIL, makes one call of the library, and gives
  * arrays out. What the Python names mean is decided in the Python files of the package. Each structure of the
  * library is touched in one file here: context.c, ops.c, map.c, multimap.c, sets.c, and frames in the three
- * table files. Only CPython's limited API (3.11) is used. */
+ * table files. Only CPython's limited API (3.11) is used; a free-threaded Python has none before 3.15, so for
+ * that the same calls are compiled by its own headers (COHORT_FREE_THREADED). */
 #ifndef LIBCOHORT_CORE_H
 #define LIBCOHORT_CORE_H
 
-#define Py_LIMITED_API 0x030b0000
+#ifndef COHORT_FREE_THREADED
+#    define Py_LIMITED_API 0x030b0000
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -68,7 +71,8 @@ typedef struct handle {
 /* What a call of the library answered; the message is copied while the context is locked. */
 typedef struct outcome {
     cohort_status status;
-    bool wait; /* the call's work is to be done when it ends */
+    bool wait;  /* the call's work is to be done when it ends */
+    bool plain; /* the status is this module's own, and the context has no message of it */
     PyThreadState *thread;
     PyObject *path; /* the bytes of the file's path, borrowed; NULL: the call has none */
     int error;      /* errno as the call left it */
@@ -94,8 +98,11 @@ int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
 
 /* ---- array_out.c, dlpack.c: methods of Array */
+bool array_lend(array *a,
+                struct ArrowArray *out); /* without a copy, but for booleans, which are bits there */
 PyObject *arrow_schema(PyObject *self, PyObject *nothing);
 PyObject *arrow_array(PyObject *self, PyObject *arguments, PyObject *named);
+PyObject *arrow_stream(PyObject *self, PyObject *arguments, PyObject *named);
 PyObject *arrow_device_array(PyObject *self, PyObject *arguments, PyObject *named);
 PyObject *cuda_interface(PyObject *self, void *nothing);
 PyObject *dlpack(PyObject *self, PyObject *arguments, PyObject *named);
@@ -190,13 +197,17 @@ extern PyMethodDef reading_functions[];
 
 /* ---- table.c, table_out.c */
 handle *frame_of(PyObject *object);
-handle *frame_new(context *on); /* an empty handle for what a call makes */
+handle *frame_new(context *on);                  /* an empty handle for what a call makes */
+PyObject *frame_answered(handle *h, outcome *o); /* what a call that made `h` answered */
+uint8_t *flags_of(const handle *h, int value);   /* for each column; to be freed */
 bool export_frame(handle *h, bool column, struct ArrowSchema *schema, struct ArrowArray *array);
 
 /* ---- table_in.c, table.c, table_out.c, table_pickle.c */
 extern PyMethodDef table_pickle_functions[];
 extern PyMethodDef table_in_functions[];
 extern PyMethodDef table_functions[];
+extern PyMethodDef table_columns_functions[];
+extern PyMethodDef table_join_functions[];
 extern PyMethodDef table_out_functions[];
 
 /* ---- ops.c, map.c, multimap.c, sets.c, kmers.c */

@@ -145,7 +145,7 @@ static void lock_beside(context *own, context *other)
 }
 
 /* A new reader of the object, entered. With the lock of its context; nobody changes the object meanwhile. */
-static cohort_status reader_make(reading *r, reader_of *make)
+static cohort_status reader_make(reading *r, reader_of *make, bool *plain)
 {
     handle *h = r->of;
     struct shared *s = shared_of(h);
@@ -153,6 +153,7 @@ static cohort_status reader_make(reading *r, reader_of *make)
     struct reader *new = calloc(1, sizeof *new);
     if (!new || (!s && !(s = shared_new(h)))) {
         free(new);
+        *plain = true;
         return COHORT_NO_MEMORY;
     }
     cohort_status status = make(h->object, r->on->c, &new->object);
@@ -215,7 +216,7 @@ void read_begin(reading *r, outcome *o, reader_of *make)
     r->by = reader_known(r);
     if (!r->by) {
         lock_beside(r->on, r->of->on);
-        o->status = reader_make(r, make);
+        o->status = reader_make(r, make, &o->plain);
         PyThread_release_lock(r->of->on->lock);
     }
     r->object = r->by ? r->by->object : NULL;

@@ -1,4 +1,4 @@
-/* table.c: the calls of cohort/table.h, keys.h, join.h and group.h on frames: handles of the kind "frame".
+/* table.c: the calls of cohort/table.h, keys.h and group.h on frames: handles of the kind "frame".
  * Where a call takes several frames they are of one context; the Python files see to it. */
 #include "core.h"
 
@@ -22,8 +22,7 @@ handle *frame_new(context *on)
     return h;
 }
 
-/* What a call that made `h` answered. */
-static PyObject *made(handle *h, outcome *o)
+PyObject *frame_answered(handle *h, outcome *o)
 {
     context *on = h->on;
     if (!call_end(on, o))
@@ -35,27 +34,32 @@ static PyObject *made(handle *h, outcome *o)
 static PyObject *frame_info(PyObject *module, PyObject *object)
 {
     (void)module;
+    enum { FEW = 8 };
     handle *h = frame_of(object);
-    PyObject *list = h ? PyList_New(0) : NULL;
-    if (!list)
+    if (!h)
         return NULL;
     uint32_t columns = cohort_frame_columns(h->object);
-    for (uint32_t i = 0; i < columns; ++i) {
-        cohort_column_info c = COHORT_COLUMN_INFO_INIT;
-        outcome o;
+    cohort_column_info few[FEW], *c = columns <= FEW ? few : malloc(columns * sizeof *c);
+    PyObject *list = c ? PyList_New((Py_ssize_t)columns) : PyErr_NoMemory();
+    outcome o;
+    if (list) {
         call_begin(h->on, &o);
-        o.status = cohort_frame_get_column(h->object, i, &c);
-        PyObject *about = call_end(h->on, &o) ? Py_BuildValue("ssKIK", c.name, c.format, c.nulls,
-                                                              c.dictionary ? c.index_bytes : 0, c.chunks)
-                                              : NULL;
-        if (!about || PyList_Append(list, about)) {
-            DROP(about);
-            DROP(list);
-            return NULL;
+        for (uint32_t i = 0; i < columns && o.status == COHORT_OK; ++i) {
+            c[i] = (cohort_column_info)COHORT_COLUMN_INFO_INIT;
+            o.status = cohort_frame_get_column(h->object, i, &c[i]);
         }
-        Py_DECREF(about);
+        if (!call_end(h->on, &o))
+            Py_CLEAR(list);
     }
-    return Py_BuildValue("KN", cohort_frame_rows(h->object), list);
+    for (uint32_t i = 0; list && i < columns; ++i) {
+        PyObject *about = Py_BuildValue("ssKIK", c[i].name, c[i].format, c[i].nulls,
+                                        c[i].dictionary ? c[i].index_bytes : 0, c[i].chunks);
+        if (!about || PyList_SetItem(list, (Py_ssize_t)i, about))
+            Py_CLEAR(list);
+    }
+    if (c != few)
+        free(c);
+    return list ? Py_BuildValue("KN", cohort_frame_rows(h->object), list) : NULL;
 }
 
 /* The strings of a list, which lives as long as they are used; *failed if one is no string. */
@@ -87,7 +91,7 @@ static PyObject *frame_select(PyObject *module, PyObject *const *arguments, Py_s
         outcome o;
         call_begin(h->on, &o);
         o.status = cohort_frame_select(h->object, (uint32_t)n, columns, names, (cohort_frame **)&out->object);
-        out = (handle *)made(out, &o);
+        out = (handle *)frame_answered(out, &o);
     } else if (!PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "names: as many as columns are due");
     free(columns);
@@ -108,7 +112,7 @@ static PyObject *frame_slice(PyObject *module, PyObject *const *arguments, Py_ss
     outcome o;
     call_begin(h->on, &o);
     o.status = cohort_frame_slice(h->object, first, rows, (cohort_frame **)&out->object);
-    return made(out, &o);
+    return frame_answered(out, &o);
 }
 
 /* frame_beside(a, b, suffix) */
@@ -124,7 +128,7 @@ static PyObject *frame_beside(PyObject *module, PyObject *const *arguments, Py_s
     outcome o;
     call_begin(a->on, &o);
     o.status = cohort_frame_beside(a->object, b->object, suffix, (cohort_frame **)&out->object);
-    return made(out, &o);
+    return frame_answered(out, &o);
 }
 
 /* frame_gather(frame, rows): rows of 4 or 8 bytes; all ones make a row of nulls. */
@@ -141,13 +145,12 @@ static PyObject *frame_gather(PyObject *module, PyObject *const *arguments, Py_s
     call_begin(h->on, &o);
     o.status = cohort_gather(h->object, (uint64_t)rows->n, (uint32_t)type_bytes(rows->type), rows->data,
                              (cohort_frame **)&out->object);
-    return made(out, &o);
+    return frame_answered(out, &o);
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* A flag a column, all `value`. */
-static uint8_t *flags_of(const handle *h, int value)
+uint8_t *flags_of(const handle *h, int value)
 {
     size_t n = cohort_frame_columns(h->object);
     uint8_t *flags = malloc(n + 1);
@@ -212,7 +215,7 @@ static PyObject *distinct(PyObject *const *arguments,
     outcome o;
     call_begin(h->on, &o);
     o.status = call(h->object, sorted ? COHORT_SORTED : 0, (cohort_frame **)&out->object);
-    return made(out, &o);
+    return frame_answered(out, &o);
 }
 
 /* frame_unique(frame, sorted), frame_value_counts(frame, sorted) */
@@ -270,103 +273,6 @@ static PyObject *frame_is_in(PyObject *module, PyObject *const *arguments, Py_ss
     DROP(bits);
     free(flags);
     return (PyObject *)hit;
-}
-
-/* ---- joins --------------------------------------------------------------------------------------------- */
-
-/* The pairs of a probe, then those of finish, into columns of row numbers. */
-struct pairs {
-    cohort_join *join;
-    cohort_matches *matches;
-    uint64_t matched, rest;
-    bool finish;
-};
-
-static cohort_status probe(struct pairs *p, handle *left, handle *right, const uint8_t *flags,
-                           cohort_join_probe_options *options)
-{
-    cohort_join_options build = COHORT_JOIN_OPTIONS_INIT;
-    build.nulls_equal = flags;
-    cohort_status s = cohort_join_build(right->object, &build, &p->join);
-    if (!s)
-        s = cohort_join_probe(p->join, left->object, options, &p->matches);
-    p->matched = cohort_join_size(p->matches);
-    p->finish = options->kind == COHORT_JOIN_RIGHT || options->kind == COHORT_JOIN_FULL;
-    if (!s && p->finish) {
-        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
-        s = cohort_join_finish(p->join, &page);
-        p->rest = page.total;
-    }
-    return s;
-}
-
-static cohort_status fetch(struct pairs *p, array *left, array *right)
-{
-    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
-    page.bytes = (uint32_t)type_bytes(left->type);
-    page.capacity = p->matched;
-    page.left = left->data;
-    page.right = DATA(right);
-    cohort_status s = cohort_join_pairs(p->matches, &page);
-    if (s || !p->finish)
-        return s;
-    size_t at = (size_t)p->matched * page.bytes;
-    page.capacity = p->rest;
-    page.left = (char *)left->data + at;
-    page.right = right ? (char *)right->data + at : NULL;
-    return cohort_join_finish(p->join, &page);
-}
-
-/* join_rows(left keys, right keys, kind, shape, nulls are equal, want pairs): (number of pairs, left rows,
- * right rows); rows of 4 bytes where they fit, all ones for none; right rows are None for semi and anti
- * joins. */
-static PyObject *join_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(6, 6)
-    handle *left = frame_of(arguments[0]), *right = left ? frame_of(arguments[1]) : NULL;
-    cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
-    options.kind = right ? (cohort_join_kind)PyLong_AsLong(arguments[2]) : 0;
-    options.validate = right ? (cohort_join_shape)PyLong_AsLong(arguments[3]) : 0;
-    int want = PyObject_IsTrue(arguments[5]);
-    uint8_t *flags = right && !PyErr_Occurred() ? flags_of(right, PyObject_IsTrue(arguments[4])) : NULL;
-    if (!flags)
-        return NULL;
-    struct pairs p = {NULL, NULL, 0, 0, false};
-    array *l = NULL, *r = NULL;
-    PyObject *result = NULL;
-    outcome o;
-    call_begin(left->on, &o);
-    o.status = probe(&p, left, right, flags, &options);
-    bool good = call_end(left->on, &o) != NULL;
-    uint64_t n = p.matched + p.rest;
-    if (good && want) {
-        uint64_t most = cohort_frame_rows(left->object) | cohort_frame_rows(right->object);
-        int type = most < UINT32_MAX ? COHORT_U32 : COHORT_U64;
-        l = array_new(type, n > PY_SSIZE_T_MAX ? -1 : (Py_ssize_t)n);
-        r = l && options.kind < COHORT_JOIN_SEMI ? array_new(type, (Py_ssize_t)n) : NULL;
-        good = !PyErr_Occurred();
-        if (good) {
-            call_begin(left->on, &o);
-            o.status = fetch(&p, l, r);
-            good = call_end(left->on, &o) != NULL;
-        }
-    }
-    if (good)
-        result = Py_BuildValue("KOO", n, or_none(l), or_none(r));
-    if (p.join) { /* an exception that is set stays */
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        call_begin(left->on, &o);
-        cohort_matches_destroy(p.matches);
-        cohort_join_destroy(p.join);
-        call_end(left->on, &o);
-        PyErr_Restore(type, value, trace);
-    }
-    DROP(l);
-    DROP(r);
-    free(flags);
-    return result;
 }
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
@@ -427,7 +333,7 @@ static PyObject *group(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         outcome o;
         call_begin(h->on, &o);
         o.status = group_all(h->on, &options, h, sorted, out);
-        out = (handle *)made(out, &o);
+        out = (handle *)frame_answered(out, &o);
     }
     free(names);
     free(flags);
@@ -445,6 +351,5 @@ PyMethodDef table_functions[] = {{"frame_info", frame_info, METH_O, NULL},
                                  FAST(frame_value_counts),
                                  FAST(frame_index_in),
                                  FAST(frame_is_in),
-                                 FAST(join_rows),
                                  FAST(group),
                                  {NULL, NULL, 0, NULL}};
