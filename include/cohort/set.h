@@ -16,10 +16,10 @@
  * significant bit first, which begin at any bit of any address. Nothing beyond the byte of the last bit is
  * read or written. What lies between the bitmaps of several sets is not read, and written as zeros.
  *
- * Waiting. Calls that make a collection wait: their size depends on the data. So do those that make one on the
- * way: cohort_set_update, cohort_set_copy, cohort_set_export and queries with a cohort_set; and
- * cohort_set_get_info, which reads counts. cohort_set_clear and cohort_set_get_view do not wait, nor does
- * cohort_set_contains with device pointers. Queries of collections whose answers are
+ * Waiting. Calls that make a collection wait: their size depends on the data. So do cohort_set_copy,
+ * cohort_set_export, cohort_set_get_info, queries with a cohort_set, and cohort_set_update but by members in
+ * device memory. cohort_set_clear and cohort_set_get_view do not wait, nor does cohort_set_contains with
+ * device pointers. Queries of collections whose answers are
  * counts, `any` or `first`, and looks have fixed room. With device pointers they do not wait, copy nothing
  * from or to the host, and can be captured in a CUDA graph once one like it has run; each launch of the graph
  * then answers what is in the arrays. A graph is of use until the context's memory is trimmed or a collection
@@ -490,13 +490,13 @@ typedef enum cohort_set_op {
     COHORT_SET_FLIP = 3
 } cohort_set_op;
 
-/* Changes the set by the members of a source: integers in any order and more than once, ranges, a bitmap,
- * Roaring's bytes or another working set, as cohort_sets_build takes them. The source's type is the set's,
- * and what it comes to is one set at most. It is put in order first (cohort_sets_build), then each of its
- * chunks is worked on by itself. O(n) but for sorting, and O(chunks changed). Waits. COHORT_RANGE: a
- * member that is not below the limit. COHORT_FULL: the pool has fewer blocks left than the chunks need
- * that come to be partly filled; blocks that the same call would give back do not count. COHORT_NO_MEMORY.
- * The set is as it was after each of these. */
+/* Changes the set by a source of its type and of one set at most, as cohort_sets_build takes them: integers in
+ * any order and more than once, ranges, bitmaps, Roaring, working sets. O(n) but for sorting, and O(chunks
+ * changed). COHORT_RANGE: a member is not below the limit. COHORT_FULL: fewer blocks are left than chunks need
+ * that come to be partly filled; what the call gives back does not count. COHORT_NO_MEMORY. The set is as it
+ * was then. Waits. But FORM_MEMBERS in device memory, without groups and offsets, does not: cohort_wait tells
+ * of RANGE and FULL, which it also is if the directory lacks nodes, for which an update that waits makes room.
+ * That takes some 30 bytes of workspace a member, of 64-bit ones up to 100. */
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 

@@ -1,6 +1,7 @@
 /* context.c: making, asking and ending contexts, waiting, time. */
 #include "backend/lines.h"
 #include "options.h"
+#include "shape/set.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -186,6 +187,17 @@ cohort_status cohort_set_stream(cohort_context *context, void *stream)
     return context->backend->context->set_stream(context, stream);
 }
 
+/* An update of a working set that changed nothing, by its set_verdict. */
+static cohort_status refused_update(cohort_context *context, uint64_t verdict)
+{
+    static const char update[] = "an update of a working set since the last cohort_wait changed nothing: ";
+    if (verdict == SET_BEYOND)
+        return context_fail(context, COHORT_RANGE, "%sa member of its source is not below the set's limit",
+                            update);
+    return context_fail(context, COHORT_FULL, "%sits source needs more %s than the set has left", update,
+                        verdict == SET_NO_BLOCKS ? "blocks" : "nodes of the directory");
+}
+
 /* Failures that were put down by work that nobody waited for. */
 static cohort_status deferred_failure(cohort_context *context)
 {
@@ -197,7 +209,8 @@ static cohort_status deferred_failure(cohort_context *context)
     if (status)
         return status;
     seen = all.deferred;
-    if (seen.first_bad == UINT64_MAX && seen.first_full == UINT64_MAX && all.ids.first_bad == UINT64_MAX)
+    if (seen.first_bad == UINT64_MAX && seen.first_full == UINT64_MAX && all.ids.first_bad == UINT64_MAX &&
+        all.ids.first_full == UINT64_MAX)
         return COHORT_OK;
     status = context_fill(context, (char *)context->outcome + at, 0xff, sizeof all - at);
     if (status)
@@ -208,6 +221,8 @@ static cohort_status deferred_failure(cohort_context *context)
             "entry %llu of a multisplit, histogram, compaction or look at sets since the last cohort_wait "
             "is the first whose id, or set, is out of range",
             (unsigned long long)all.ids.first_bad);
+    if (all.ids.first_full != UINT64_MAX)
+        return refused_update(context, all.ids.first_full);
     if (seen.first_bad != UINT64_MAX)
         return context_fail(
             context, COHORT_RANGE,

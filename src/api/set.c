@@ -130,6 +130,8 @@ cohort_status cohort_set_update(cohort_set *set, cohort_set_op op, const cohort_
     if ((d.type == COHORT_U64) != set->state.view.wide)
         return context_fail(context, COHORT_RANGE, "%s: source.type is %d, which the set's is not", call,
                             (int)d.type);
+    if (set_members_fit(set, &d))
+        return set_members(set, (enum set_change_kind)op, &d);
     status = cohort_sets_build(context, &d, &by);
     if (!status && by->counts.sets > 1)
         status = context_fail(context, COHORT_RANGE, "%s: source has %llu sets; it may have one", call,

@@ -83,6 +83,14 @@ cohort_status set_change(cohort_set *set, const char *call, enum set_change_kind
 cohort_status set_change_by(cohort_set *set, const char *call, enum set_change_kind kind, int answers,
                             cohort_set *by);
 
+/* The steps behind JUDGE. nodes: 0: none are needed. */
+cohort_status set_go(const cohort_set *set, struct set_work *work, uint64_t nodes);
+
+/* set_members.c: is the source one that a change without a wait can be made by? Then the change, whose verdict
+ * cohort_wait tells. COHORT_NO_MEMORY. */
+int set_members_fit(const cohort_set *set, const cohort_sets_source *source);
+cohort_status set_members(cohort_set *set, enum set_change_kind kind, const cohort_sets_source *source);
+
 /* set_in_place.c: a query, all checked, whose answer goes into one of its two operands. sets: of collections.
  * *done: 0, it is none, or needs blocks that it would give back; nothing has been done. Waits. */
 cohort_status set_in_place(cohort_context *context, const char *call, const cohort_sets_query_desc *desc,

@@ -228,20 +228,20 @@ static cohort_status see(struct changing *c, struct set_work *work, struct set_w
 /* ---- the change ---------------------------------------------------------------------------------------- */
 
 /* The steps that change something. Levels of nodes that nobody needs are left out. */
-static cohort_status go(const struct changing *c, struct set_work *work, co_u64 nodes)
+cohort_status set_go(const cohort_set *set, struct set_work *work, uint64_t nodes)
 {
     const int shrinks = work->kind != SET_ADD;
     cohort_status status = COHORT_OK;
     for (co_u32 level = nodes ? work->levels - 1 : 0; level && !status; level--)
-        status = set_do(c->set, work, SET_MAKE, level);
+        status = set_do(set, work, SET_MAKE, level);
     if (!status)
-        status = set_do(c->set, work, SET_HAND, 0);
+        status = set_do(set, work, SET_HAND, 0);
     if (!status)
-        status = set_do(c->set, work, SET_WORK, 0);
+        status = set_do(set, work, SET_WORK, 0);
     if (!status)
-        status = set_do(c->set, work, SET_SETTLE, 0);
+        status = set_do(set, work, SET_SETTLE, 0);
     for (co_u32 level = 1; shrinks && level < work->levels && !status; level++)
-        status = set_do(c->set, work, SET_PRUNE, level);
+        status = set_do(set, work, SET_PRUNE, level);
     return status;
 }
 
@@ -265,7 +265,7 @@ static cohort_status change_pieces(struct changing *c, struct set_piece *room)
         if (!status)
             status = set_do(c->set, &work, SET_JUDGE, 0);
     }
-    return status ? status : go(c, &work, words.asked[1]);
+    return status ? status : set_go(c->set, &work, words.asked[1]);
 }
 
 /* With the pieces listed. */

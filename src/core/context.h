@@ -48,7 +48,7 @@ struct outcome {
     struct batch_deferred now;
     co_u64 cursor;
     struct batch_deferred deferred; /* of calls that do not wait, until cohort_wait; */
-    struct batch_deferred ids;      /* the same of functions of keys: first_bad alone */
+    struct batch_deferred ids; /* first_bad of functions of keys; first_full: verdicts on sets' updates */
 };
 
 /* Writes the message and returns the status. context may be NULL: the thread's message. */

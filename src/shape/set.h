@@ -15,7 +15,8 @@ enum set_change_kind { SET_ADD = 1, SET_REMOVE = 2, SET_FLIP = 3, SET_KEEP = 4, 
 /* What a block holds before it is changed: its members, or whatever was left there. */
 enum set_fill { SET_AS_IS = 0, SET_ZEROS = 1, SET_ONES = 2 };
 
-#define SET_CHUNK_NOTHING 7u /* a kind of chunk: no members. Of KEEP */
+#define SET_CHUNK_LIST    4u /* kinds of chunks: members of 32 bits, or one more: of 64; */
+#define SET_CHUNK_NOTHING 7u /* no members. Of KEEP */
 
 /* One chunk of a change. Keys ascend, and no two are the same. */
 struct set_piece {
@@ -52,6 +53,7 @@ struct set_words {
 /* The steps of a change. Each is done for all pieces before the next one begins, so none takes from a ring
  * that gives to it, and none needs to wait for another lane. */
 enum set_phase {
+    SET_LIST,   /* a piece of sorted members: which they are */
     SET_SEE,    /* a piece: what it finds, and what it needs */
     SET_JUDGE,  /* once: is there enough? If not, no later step does anything */
     SET_MAKE,   /* a piece: its node of `level`, if that is missing; from the highest level down */
@@ -66,7 +68,7 @@ enum set_phase {
 
 struct set_work {
     co_u64 items;
-    const co_u64 *count; /* of pieces, if that is less than items; NULL: it is not */
+    const co_u64 *count; /* of pieces, if that is less than items; NULL: it is not. Of LIST always */
     struct set_piece *piece;
     struct set_words *words;
     struct co_set_node *nodes;
@@ -77,6 +79,13 @@ struct set_work {
     co_u32 levels, flat;
     co_u32 empty; /* SEE and JUDGE: as if the set had no members */
     co_u32 phase, level;
+    /* LIST: members in order and without duplicates, how many, and where chunks begin. JUDGE: those that are
+     * not below the limit are no members; and whoever waits later is told what was lacking. */
+    const void *members; /* NULL: pieces are the host's, which waits for the verdict */
+    const co_u64 *members_count, *starts;
+    co_u64 limit; /* 0: 2^64 */
+    co_u64 *told; /* the least set_verdict that is not ENOUGH */
+    co_u32 wide, reserved;
 };
 
 /* Chunks of working sets on their way into a collection: first each is measured, its place without a unit;

@@ -96,6 +96,27 @@ CO_INLINE void set_ring_give(struct set_ring *ring, co_u32 *slots, co_u64 room, 
     co_write32(slots + at, number ^ (co_u32)at);
 }
 
+/* ---- pieces -------------------------------------------------------------------------------------------- */
+
+/* Pieces there are. There are more chunks than items only if some are beyond the limit (JUDGE). */
+CO_INLINE co_u64 set_pieces(const struct set_work *w)
+{
+    co_u64 count = w->count ? co_read64(w->count) : w->items;
+    return count < w->items ? count : w->items;
+}
+
+CO_INLINE void set_list_piece(const struct set_work *w, co_u64 i)
+{
+    struct set_piece *p = &w->piece[i];
+    co_u64 first = co_read64(w->starts + i);
+    co_u64 end = i + 1 < co_read64(w->count) ? co_read64(w->starts + i + 1) : co_read64(w->members_count);
+    const char *at = (const char *)w->members + first * (w->wide ? 8 : 4);
+    co_write64((co_u64 *)(void *)&p->at, (co_u64)at);
+    co_write64(&p->key, sets_number(w->members, first, (int)w->wide) >> CO_CHUNK_BITS);
+    co_write32(&p->kind, SET_CHUNK_LIST + w->wide);
+    co_write32(&p->entries, (co_u32)(end - first));
+}
+
 /* ---- what is needed ------------------------------------------------------------------------------------ */
 
 /* Does a chunk that has no block need one? */
@@ -140,6 +161,13 @@ CO_INLINE struct set_sums set_see(const struct set_work *w, co_u64 i)
     return sums;
 }
 
+/* Is a member not below the limit? */
+CO_INLINE int set_is_beyond(const struct set_work *w)
+{
+    co_u64 n = w->members ? co_read64(w->members_count) : 0;
+    return n && w->limit && sets_number(w->members, n - 1, (int)w->wide) >= w->limit;
+}
+
 CO_INLINE void set_judge(const struct set_work *w)
 {
     struct set_words *s = w->words;
@@ -147,6 +175,10 @@ CO_INLINE void set_judge(const struct set_work *w)
     co_u64 free_blocks = w->empty ? w->block_room : set_ring_free(&s->blocks);
     co_u64 free_nodes = w->empty ? w->node_room - 1 : set_ring_free(&s->nodes);
     co_u64 verdict = blocks > free_blocks ? SET_NO_BLOCKS : nodes > free_nodes ? SET_NO_NODES : SET_ENOUGH;
+    if (set_is_beyond(w))
+        verdict = SET_BEYOND;
+    if (w->told && verdict != SET_ENOUGH)
+        co_min64(w->told, verdict);
     co_store64(&s->asked[0], blocks);
     co_store64(&s->asked[1], nodes);
     co_store64(&s->need[0], 0);
@@ -242,13 +274,6 @@ CO_INLINE struct set_sums set_settle(const struct set_work *w, co_u64 i)
     return sums;
 }
 
-/* Pieces there are. */
-CO_INLINE co_u64 set_pieces(const struct set_work *w)
-{
-    co_u64 count = w->count ? co_read64(w->count) : w->items;
-    return count < w->items ? count : w->items;
-}
-
 CO_INLINE void set_prune(const struct set_work *w, co_u64 i)
 {
     co_u64 key = set_key(w, i);
@@ -306,6 +331,9 @@ CO_INLINE struct set_sums set_piece_step(const struct set_work *w, co_u64 i)
 {
     struct set_sums none = {{0, 0, 0}};
     switch (w->phase) {
+    case SET_LIST:
+        set_list_piece(w, i);
+        break;
     case SET_SEE:
         return set_see(w, i);
     case SET_SETTLE:

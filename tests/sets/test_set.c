@@ -279,8 +279,15 @@ static void arguments(struct test *t)
     d.groups = NULL;
     column_put(c, 0, 100);
     d.members = column_send(c);
-    for (cohort_set_op op = COHORT_SET_ADD; op <= COHORT_SET_FLIP; op++)
-        FAILS(t, t->context, cohort_set_update(s.set, op, &d), COHORT_RANGE, "limit", "100");
+    for (cohort_set_op op = COHORT_SET_ADD; op <= COHORT_SET_FLIP; op++) {
+        if (t->memory == TEST_HOST) {
+            FAILS(t, t->context, cohort_set_update(s.set, op, &d), COHORT_RANGE, "limit", "100");
+        } else {
+            OK(t, cohort_set_update(s.set, op, &d));
+            FAILS(t, t->context, cohort_wait(t->context), COHORT_RANGE, "limit", NULL);
+        }
+        OK(t, cohort_wait(t->context));
+    }
     d.form = COHORT_FORM_WORKING;
     d.n = 1;
     d.members = none;

@@ -237,6 +237,110 @@ static void exhaustion(struct test *t)
             run_out(t, need, left, test_below(t, 2) ? COHORT_SET_ADD : COHORT_SET_FLIP);
 }
 
+/* ---- without a wait ------------------------------------------------------------------------------------ */
+
+/* Enqueues an update by members in no order, many of them twice, in the device's memory. */
+static void enqueue(struct working *s, cohort_set_op op, const struct plain *p)
+{
+    struct test *t = s->t;
+    cohort_sets_source d = COHORT_SETS_SOURCE_INIT;
+    struct column *c = column_new(t, 2 * p->n, s->wide ? 8 : 4);
+    for (uint64_t i = 0; i < 2 * p->n; i++)
+        column_put(c, i, p->at[i < p->n ? i * 7919 % p->n : test_below(t, p->n)]);
+    for (uint64_t i = 0; i < p->n; i++) /* each is there */
+        column_put(c, 2 * i + test_below(t, 2), p->at[i]);
+    for (uint64_t i = 2 * p->n; i > 1; i--) {
+        uint64_t j = test_below(t, i), v = column_get(c, j);
+        column_put(c, j, column_get(c, i - 1));
+        column_put(c, i - 1, v);
+    }
+    d.type = s->wide ? COHORT_U64 : COHORT_U32;
+    d.n = 2 * p->n;
+    d.members = column_send(c);
+    OK(t, cohort_set_update(s->set, op, &d));
+}
+
+/* Several updates that nobody waits for; one of them may be refused, and changes nothing. */
+static void without_a_wait(struct test *t)
+{
+    if (t->memory != TEST_DEVICE)
+        test_skip(t, "where arrays are the host's, updates wait");
+    for (uint64_t round = 0; round < test_scale(t, 6, test_size(t, 40, 6), 200); round++) {
+        struct working s;
+        const uint64_t limit = test_below(t, 2) ? 40 << 16 | 77 : 0, blocks = 24;
+        cohort_status due = COHORT_OK;
+        working_open(t, &s, (int)test_below(t, 2), COHORT_SET_CHUNKS, limit, blocks);
+        for (int step = 0; step < 5; step++) {
+            uint64_t at[64], n = 1 + test_below(t, 60), far = test_below(t, 4) ? 1 : test_below(t, 1 << 10);
+            int refused = due == COHORT_OK && step > 1 && !test_below(t, 3);
+            for (uint64_t i = 0; i < n; i++)
+                at[i] = (test_below(t, 12) * far << 16 | test_below(t, 65536)) % (limit ? limit : 1ull << 32);
+            if (refused && limit)
+                at[n++] = limit + test_below(t, 1 << 20);
+            else if (refused)
+                for (n = 0; n < blocks + 1; n++) /* a chunk each, not there before */
+                    at[n] = (20000 + n) << 16 | n;
+            struct plain p = plain_of(at, n);
+            cohort_set_op op = (cohort_set_op)(COHORT_SET_ADD + test_below(t, 3));
+            op = refused ? COHORT_SET_ADD : op;
+            struct plain after = plain_copy(&s.due);
+            if (!refused) {
+                struct working next = {.due = after};
+                working_change_due(&next, op, &p);
+                after = next.due;
+            }
+            uint64_t chunks = 0;
+            for (uint64_t i = 0; i < s.due.n; i++)
+                chunks += !i || s.due.at[i] >> 16 != s.due.at[i - 1] >> 16;
+            if (refused || chunks + 12 <= blocks) { /* there are blocks left for it */
+                enqueue(&s, op, &p);
+                plain_free(&s.due);
+                s.due = after;
+                due = refused ? (limit ? COHORT_RANGE : COHORT_FULL) : due;
+            } else {
+                plain_free(&after);
+            }
+            plain_free(&p);
+        }
+        STATUS(t, cohort_wait(t->context), due);
+        judge_pool(&s);
+        working_judge(&s, "without a wait");
+        OK(t, cohort_wait(t->context));
+        working_close(&s);
+        column_drop(t, NULL);
+    }
+}
+
+/* Nodes run out: nothing changes, until an update that waits makes room for more. */
+static void nodes_run_out(struct test *t)
+{
+    enum { CHUNKS = 200 };
+    uint64_t at[CHUNKS];
+    struct working s;
+    if (t->memory != TEST_DEVICE)
+        test_skip(t, "where arrays are the host's, updates wait");
+    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, CHUNKS);
+    for (uint64_t i = 0; i < CHUNKS; i++)
+        at[i] = i << 56 | test_below(t, 1ull << 56);
+    struct plain p = plain_of(at, CHUNKS);
+    struct inside before = look_inside(t, s.set);
+    enqueue(&s, COHORT_SET_ADD, &p);
+    FAILS(t, t->context, cohort_wait(t->context), COHORT_FULL, "nodes", NULL);
+    struct inside after = look_inside(t, s.set);
+    judge_same(t, &before, &after);
+    judge_pool(&s);
+    change(&s, COHORT_SET_ADD, &p);
+    enqueue(&s, COHORT_SET_FLIP, &p);
+    OK(t, cohort_wait(t->context));
+    s.due.n = 0;
+    judge_pool(&s);
+    working_judge(&s, "emptied");
+    leave_inside(&before);
+    leave_inside(&after);
+    plain_free(&p);
+    working_close(&s);
+}
+
 /* ---- in place ------------------------------------------------------------------------------------------ */
 
 /* The answer of two operands, one of which it goes into; the other is a working set, or of a collection. */
@@ -289,7 +393,7 @@ static void judge_two(struct working *a, const struct plain *other, struct worki
 
 static void in_place(struct test *t)
 {
-    for (uint64_t round = 0; round < test_scale(t, 12, test_size(t, 100, 12), 500); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 5, test_size(t, 100, 12), 500); round++) {
         struct working a, b;
         working_draw(t, &a, (int)test_below(t, 2));
         working_open(t, &b, a.wide, COHORT_SET_CHUNKS, 0, 300);
@@ -347,10 +451,12 @@ static void in_place_tight(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"every number once", every_number, 0},
+    {"every number once", every_number, TEST_EACH_MEMORY},
     {"round and round", round_and_round, 0},
     {"needs", needs, 0},
-    {"exhaustion", exhaustion, 0},
+    {"exhaustion", exhaustion, TEST_EACH_MEMORY},
+    {"without a wait", without_a_wait, TEST_EACH_MEMORY},
+    {"nodes run out", nodes_run_out, TEST_EACH_MEMORY},
     {"in place", in_place, TEST_EACH_MEMORY},
     {"in place, tight", in_place_tight, 0},
     {NULL, NULL, 0},
