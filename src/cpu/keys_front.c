@@ -253,10 +253,9 @@ static void look_texts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
         uint32_t *ids = j->batch->ids + j->begin + at;
         j->front->unseen[at / KEYS_BLOCK] =
-            (uint16_t)(j->front->few->memory
-                           ? find_few(j, j->begin + at, count, ids)
-                           : keys_find_text(j->front->texts, j->level, j->batch->bytes, j->begin + at, count,
-                                            KEYS_UNSEEN, ids));
+            (uint16_t)(j->front->few->memory ? find_few(j, j->begin + at, count, ids)
+                                             : keys_find_text(j->front->texts, j->level, j->batch->bytes,
+                                                              j->begin + at, count, KEYS_UNSEEN, ids));
     }
 }
 
