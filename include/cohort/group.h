@@ -44,7 +44,7 @@
  *     NUNIQUE: as keys of two columns, the group's number, of 4 bytes, and the value; and 28 bytes a row
  *
  * Where a later frame brings groups there is room for half as many more, and while it is made the old and the
- * new one are both there.
+ * new one are both there. What an object had is workspace again afterwards, kept until cohort_trim.
  *
  * GPU contexts. Where all keys are numbers or dictionaries, and all aggregates are of numbers and none is
  * VAR, SD or NUNIQUE, the work is done in the GPU's memory, and the result is there; the first frame decides.

@@ -54,8 +54,7 @@ int factor_is_fresh(const struct factor *f)
 
 void factor_give(const struct factor *f, struct factor_rows *rows)
 {
-    if (rows->at)
-        context_release(f->context, rows->at, rows->room * sizeof *rows->at);
+    pool_give(f->context, rows->at);
     *rows = (struct factor_rows){0};
 }
 
@@ -115,8 +114,7 @@ static cohort_status number_codes(cohort_context *context, const struct table_co
         return s;
     b.ids = ids;
     s = context->backend->keys->add(context, table, &b);
-    if (b.first)
-        context_release(context, b.first, b.first_room * sizeof *b.first);
+    pool_give(context, b.first);
     pool_give(context, ids);
     if (s)
         context->backend->keys->drop(context, table);
@@ -169,8 +167,7 @@ static cohort_status number_bytes(struct look *l, uint32_t c, struct keys_column
     of.skips_nulls = 1;
     if (!s)
         s = l->adds ? l->host->backend->keys->add(l->host, &f->leaf, &b) : find_bytes(l, f, &b);
-    if (b.first)
-        context_release(l->host, b.first, b.first_room * sizeof *b.first);
+    pool_give(l->host, b.first);
     k->kind = KEYS_IDS;
     k->bytes = 4;
     k->is_signed = 0;
@@ -347,9 +344,9 @@ static cohort_status by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids
     column.skips_nulls = !f->column[0].nulls_equal;
     s = adds ? backend->add(f->context, leaf, &b) : backend->find(f->context, leaf, &b);
     if (first && !s)
-        *first = (struct factor_rows){b.first, b.firsts, b.first_room};
-    else if (b.first)
-        context_release(f->context, b.first, b.first_room * sizeof *b.first);
+        *first = (struct factor_rows){b.first, b.firsts};
+    else
+        pool_give(f->context, b.first);
     table_column_release(flat);
     return s;
 }

@@ -43,7 +43,7 @@ cohort_status factor_check(const struct factor *, const char *call, const char *
 /* ids of n = keys->rows rows. first: NULL, or where the first rows of new ids go, count before to count
  * after; to be given back by factor_give. */
 struct factor_rows {
-    uint64_t *at, count, room;
+    uint64_t *at, count;
 };
 cohort_status factor_add(struct factor *, cohort_frame *keys, uint32_t *ids, struct factor_rows *first);
 cohort_status factor_find(struct factor *, cohort_frame *keys, uint32_t *ids);

@@ -75,9 +75,9 @@ static cohort_status add_rows(cohort_context *context, struct keys_table *t, str
     struct keys_batch b = {.n = n, .words = f.words, .rows = f.rows, .ids = ids, .passing = !first};
     cohort_status s = context->backend->keys->add(context, t, &b);
     if (first && !s)
-        *first = (struct factor_rows){b.first, b.firsts, b.first_room};
-    else if (b.first)
-        context_release(context, b.first, b.first_room * sizeof *b.first);
+        *first = (struct factor_rows){b.first, b.firsts};
+    else
+        pool_give(context, b.first);
     return s;
 }
 

@@ -103,8 +103,7 @@ static cohort_status copy_options(cohort_group *g, const char *call, const cohor
 
 static void end_aggregate(cohort_group *g, struct group_aggregate *a)
 {
-    if (a->states)
-        context_release(g->host, a->states, a->room * group_state_bytes(a->state));
+    pool_give(g->host, a->states);
     group_texts_close(g->host, &a->texts);
     group_keys_close(&a->distinct);
     free(a->column);

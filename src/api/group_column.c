@@ -313,8 +313,7 @@ static cohort_status number_part(struct unite *u, uint32_t i)
         s = helper->backend->keys->add(helper, &u->table, &b);
     if (!s)
         s = table_column_gather(helper, u->name, d, b.firsts, 8, b.first, &u->fresh[i]);
-    if (b.first)
-        context_release(helper, b.first, b.first_room * sizeof *b.first);
+    pool_give(helper, b.first);
     return s;
 }
 

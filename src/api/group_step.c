@@ -88,8 +88,7 @@ void group_types_forget(cohort_group *g)
 {
     for (uint32_t i = 0; !g->typed && i < g->aggregates; i++) {
         struct group_aggregate *a = &g->aggregate[i];
-        if (a->states)
-            context_release(g->host, a->states, a->room * group_state_bytes(a->state));
+        pool_give(g->host, a->states);
         a->states = NULL;
         a->room = 0;
         free(a->format);
@@ -136,16 +135,18 @@ static cohort_status reserve_states(struct group_step *st, uint32_t i)
     if (groups <= a->room && !g->host->backend->group->may_fail)
         return COHORT_OK;
     more = a->room && groups <= a->room ? a->room : more;
-    char *states = context_alloc(g->host, more * bytes);
-    if (!states)
+    void *states = NULL;
+    cohort_status s = pool_take(g->host, more * bytes, &states);
+    if (s == COHORT_NO_MEMORY)
         return context_fail(
             g->host, COHORT_NO_MEMORY, "%s: no memory of %llu bytes for the states of %llu groups (%s)",
             st->call, (unsigned long long)(more * bytes), (unsigned long long)groups, group_op_names[a->op]);
-    cohort_status s = context_copy(g->host, states, a->states, a->room ? g->of.count * bytes : 0);
     if (!s)
-        s = context_fill(g->host, states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
+        s = context_copy(g->host, states, a->states, a->room ? g->of.count * bytes : 0);
+    if (!s)
+        s = context_fill(g->host, (char *)states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
     if (s) {
-        context_release(g->host, states, more * bytes);
+        pool_give(g->host, states);
         return s;
     }
     p->states = states;
@@ -156,16 +157,16 @@ static cohort_status reserve_states(struct group_step *st, uint32_t i)
 /* The states that were folded into are the aggregate's. */
 static void keep_states(cohort_group *g, struct group_aggregate *a, struct group_part *p)
 {
-    if (a->states && a->states != p->states)
-        context_release(g->host, a->states, a->room * group_state_bytes(a->state));
+    if (a->states != p->states)
+        pool_give(g->host, a->states);
     a->states = p->states;
     a->room = p->room;
 }
 
 static void forget_states(cohort_group *g, const struct group_aggregate *a, struct group_part *p)
 {
-    if (p->states && p->states != a->states)
-        context_release(g->host, p->states, p->room * group_state_bytes(a->state));
+    if (p->states != a->states)
+        pool_give(g->host, p->states);
     p->states = NULL;
 }
 

@@ -9,12 +9,9 @@
 
 void group_texts_close(cohort_context *host, struct group_texts *t)
 {
-    if (t->text)
-        context_release(host, t->text, t->room * sizeof *t->text);
-    if (t->best)
-        context_release(host, t->best, t->room * sizeof *t->best);
-    if (t->heap)
-        context_release(host, t->heap, t->heap_room);
+    pool_give(host, t->text);
+    pool_give(host, t->best);
+    pool_give(host, t->heap);
     *t = (struct group_texts){0};
 }
 
@@ -22,28 +19,20 @@ cohort_status group_texts_reserve(cohort_context *host, struct group_texts *t, u
                                   uint64_t known)
 {
     uint64_t more = groups + groups / 2 + 64;
-    struct group_text *text;
-    uint64_t *best;
+    void *text = NULL, *best = NULL;
     if (groups <= t->room)
         return COHORT_OK;
-    text = context_alloc(host, more * sizeof *text);
-    best = context_alloc(host, more * sizeof *best);
-    if (!text || !best) {
-        if (text)
-            context_release(host, text, more * sizeof *text);
-        if (best)
-            context_release(host, best, more * sizeof *best);
+    if (pool_take(host, more * sizeof *t->text, &text) || pool_take(host, more * sizeof *t->best, &best)) {
+        pool_give(host, text);
         return context_fail(host, COHORT_NO_MEMORY, "no host memory for the texts of %llu groups",
                             (unsigned long long)groups);
     }
-    memset(text, 0xff, more * sizeof *text);
-    memset(best, 0xff, more * sizeof *best);
+    memset(text, 0xff, more * sizeof *t->text);
+    memset(best, 0xff, more * sizeof *t->best);
     if (known)
-        memcpy(text, t->text, known * sizeof *text);
-    if (t->room) {
-        context_release(host, t->text, t->room * sizeof *t->text);
-        context_release(host, t->best, t->room * sizeof *t->best);
-    }
+        memcpy(text, t->text, known * sizeof *t->text);
+    pool_give(host, t->text);
+    pool_give(host, t->best);
     t->text = text;
     t->best = best;
     t->room = more;
@@ -120,10 +109,11 @@ static cohort_status make_room(cohort_context *host, struct group_texts *t, uint
     if (need <= t->heap_room - t->used)
         return COHORT_OK;
     uint64_t live = live_bytes(t, known), room = 2 * (live + need) + 64, used = 0;
-    char *heap = context_alloc(host, room);
-    if (!heap)
+    void *made = NULL;
+    if (pool_take(host, room, &made))
         return context_fail(host, COHORT_NO_MEMORY, "no host memory for %llu bytes of texts",
                             (unsigned long long)room);
+    char *heap = made;
     for (uint64_t i = 0; i < known; i++) {
         struct group_text *text = &t->text[i];
         if (text->length == GROUP_NO_TEXT)
@@ -133,8 +123,7 @@ static cohort_status make_room(cohort_context *host, struct group_texts *t, uint
         text->at = used;
         used += text->length;
     }
-    if (t->heap)
-        context_release(host, t->heap, t->heap_room);
+    pool_give(host, t->heap);
     t->heap = heap;
     t->heap_room = room;
     t->used = used;

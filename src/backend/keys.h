@@ -83,7 +83,7 @@ struct keys_batch {
     uint32_t *ids; /* n of them; rows without one: KEYS_NO_ID */
     /* Find, of bytes: not the ids, but a bit for each row that has one, in whole bytes; or NULL. */
     uint8_t *bits;
-    /* Add: the first rows of new ids, in their order; from the context's allocator, or NULL. Passing: nobody
+    /* Add: the first rows of new ids, in their order; of the context's pool, or NULL. Passing: nobody
      * wants them, and what is there at the end are those of the last round. */
     uint64_t *first;
     uint64_t firsts, first_room;

@@ -3,7 +3,11 @@
  * A request is rounded up to a power of two or one of the fifteen steps between it and the next, so that
  * requests of much the same size share blocks and at most a sixteenth is wasted. It takes the smallest idle
  * block that holds it and is not more than twice as large (small blocks: up to 64 KiB), so that a small
- * request does not tie up a large block. */
+ * request does not tie up a large block.
+ *
+ * A table takes no more than it asks for: its size is stated to callers. It shares a block of at most a
+ * sixteenth more. An idle one that is up to a sixteenth too small goes to the system, for the new one takes
+ * its place; else tables that become larger with each call would leave all their blocks behind. */
 #include "backend/context.h"
 
 #include <stdlib.h>
@@ -24,10 +28,9 @@ uint64_t pool_size(uint64_t bytes)
     return bytes > UINT64_MAX - step ? 0 : bytes - rest + step;
 }
 
-static struct pool_block *best_idle(struct pool *pool, uint64_t bytes)
+static struct pool_block *best_idle(struct pool *pool, uint64_t bytes, uint64_t most)
 {
     struct pool_block *best = NULL;
-    uint64_t most = bytes < SMALL_BLOCK / 2 ? SMALL_BLOCK : bytes > UINT64_MAX / 2 ? UINT64_MAX : 2 * bytes;
     for (size_t i = 0; i < pool->count; i++) {
         struct pool_block *b = &pool->blocks[i];
         if (!b->busy && b->bytes >= bytes && b->bytes <= most && (!best || b->bytes < best->bytes))
@@ -52,11 +55,45 @@ int pool_room(cohort_context *context)
 
 void *pool_find(cohort_context *context, uint64_t size)
 {
-    struct pool_block *block = best_idle(&context->pool, size);
+    uint64_t most = size < SMALL_BLOCK / 2 ? SMALL_BLOCK : size > UINT64_MAX / 2 ? UINT64_MAX : 2 * size;
+    struct pool_block *block = best_idle(&context->pool, size, most);
     if (!block)
         return NULL;
     block->busy = 1;
     return block->memory;
+}
+
+static void drop(cohort_context *context, struct pool_block *block)
+{
+    struct pool *pool = &context->pool;
+    context_wait(context);
+    pool->bytes -= block->bytes;
+    context_release(context, block->memory, block->bytes);
+    *block = pool->blocks[--pool->count];
+}
+
+void *pool_find_close(cohort_context *context, uint64_t size)
+{
+    struct pool *pool = &context->pool;
+    struct pool_block *block = best_idle(pool, size, size + size / 16);
+    if (block) {
+        block->busy = 1;
+        return block->memory;
+    }
+    block = best_idle(pool, size - size / 16, size);
+    if (block)
+        drop(context, block);
+    return NULL;
+}
+
+void pool_drop(cohort_context *context, void *memory)
+{
+    struct pool *pool = &context->pool;
+    for (size_t i = 0; memory && i < pool->count; i++)
+        if (pool->blocks[i].memory == memory) {
+            drop(context, &pool->blocks[i]);
+            return;
+        }
 }
 
 void pool_put(cohort_context *context, void *memory, uint64_t size)

@@ -23,6 +23,7 @@ struct pool {
 };
 
 void pool_give(cohort_context *context, void *memory); /* NULL is allowed */
+void pool_drop(cohort_context *context, void *memory); /* to the system at once. NULL is allowed. Waits */
 void pool_trim(cohort_context *context);               /* idle blocks go back. Waits */
 void pool_destroy(cohort_context *context);            /* all blocks go back, busy or not. Waits */
 int pool_idle(const cohort_context *context);          /* is a block idle? */
@@ -31,6 +32,7 @@ int pool_idle(const cohort_context *context);          /* is a block idle? */
  * an idle block that serves, or NULL; room for one more, 0 if there is no memory; and a new block, busy. */
 uint64_t pool_size(uint64_t bytes);
 void *pool_find(cohort_context *context, uint64_t size);
+void *pool_find_close(cohort_context *context, uint64_t size); /* for pool_take_close */
 int pool_room(cohort_context *context);
 void pool_put(cohort_context *context, void *memory, uint64_t size);
 

@@ -62,10 +62,9 @@ void *context_alloc(cohort_context *context, uint64_t bytes)
     return system_take(context, bytes, &memory) ? NULL : memory;
 }
 
-cohort_status pool_take(cohort_context *context, uint64_t bytes, void **out)
+/* *out: what the pool had, or NULL. size 0: there is none so large. */
+static cohort_status take_block(cohort_context *context, uint64_t bytes, uint64_t size, void **out)
 {
-    uint64_t size = pool_size(bytes);
-    *out = size ? pool_find(context, size) : NULL;
     if (*out)
         return COHORT_OK;
     if (!size || !pool_room(context))
@@ -75,6 +74,21 @@ cohort_status pool_take(cohort_context *context, uint64_t bytes, void **out)
     if (!status)
         pool_put(context, *out, size);
     return status;
+}
+
+cohort_status pool_take(cohort_context *context, uint64_t bytes, void **out)
+{
+    uint64_t size = pool_size(bytes);
+    *out = size ? pool_find(context, size) : NULL;
+    return take_block(context, bytes, size, out);
+}
+
+cohort_status pool_take_close(cohort_context *context, uint64_t bytes, void **out)
+{
+    uint64_t rest = bytes % MEMORY_ALIGNMENT, size = bytes - rest + (rest || !bytes ? MEMORY_ALIGNMENT : 0);
+    size = size < bytes ? 0 : size;
+    *out = size ? pool_find_close(context, size) : NULL;
+    return take_block(context, bytes, size, out);
 }
 
 static cohort_status make_buffer(cohort_context *context, uint64_t room, struct buffer **out)

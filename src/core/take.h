@@ -18,6 +18,9 @@ void *context_alloc(cohort_context *context, uint64_t bytes);
 /* At least `bytes` of workspace, aligned to 256; given back by pool_give. */
 cohort_status pool_take(cohort_context *context, uint64_t bytes, void **out);
 
+/* The same, for tables whose size is stated: at most a sixteenth more, and no more than that if it is new. */
+cohort_status pool_take_close(cohort_context *context, uint64_t bytes, void **out);
+
 /* At least `bytes` (0 is allowed), aligned to 256, for results; given back by holder_release. */
 cohort_status loan_take(cohort_context *context, uint64_t bytes, struct buffer **out);
 

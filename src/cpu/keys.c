@@ -60,12 +60,9 @@ static void cpu_keys_drop(cohort_context *context, struct keys_table *t)
 {
     keys_direct_drop(context, t);
     pool_give(context, t->slot);
-    if (t->heap)
-        context_release(context, t->heap, t->heap_room);
-    if (t->start)
-        context_release(context, t->start, t->start_room * sizeof *t->start);
-    if (t->row)
-        context_release(context, t->row, t->row_room * t->words * sizeof *t->row);
+    pool_give(context, t->heap);
+    pool_give(context, t->start);
+    pool_give(context, t->row);
     keys_table_open(t);
 }
 

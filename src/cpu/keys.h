@@ -190,6 +190,7 @@ static inline int keys_same_text(struct keys_text a, struct keys_text b)
 
 struct keys_front {
     const struct keys_table *texts; /* of strings: the table itself; else NULL */
+    struct keys_few *few;           /* of strings: the layout of few, whose memory may be NULL */
     uint64_t *word;                 /* buckets */
     uint32_t *id;                   /* KEYS_UNSEEN: nothing is there */
     uint64_t factor;

@@ -64,7 +64,7 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
 {
     struct rehash r = {t, *t};
     void *made = NULL;
-    cohort_status s = pool_take(context, capacity * sizeof *t->slot, &made);
+    cohort_status s = pool_take_close(context, capacity * sizeof *t->slot, &made);
     if (s)
         return s;
     r.to.capacity = capacity;
@@ -72,7 +72,7 @@ static cohort_status resize(cohort_context *context, struct keys_table *t, uint6
     cpu_parallel(context, capacity, KEYS_GRAIN, clear_part, r.to.slot);
     if (t->capacity) {
         cpu_parallel(context, t->capacity, KEYS_GRAIN, rehash_part, &r);
-        pool_give(context, t->slot);
+        pool_drop(context, t->slot);
     }
     t->slot = r.to.slot;
     t->capacity = capacity;

@@ -7,8 +7,9 @@
  * UNSEEN and counted by blocks, and are then numbered as without a front (keys_add.c). So no table needs room
  * for as many keys as there are rows, and steps may be long.
  *
- * Of strings of bytes the table's own slots are the front: in a step they are only read (keys_text.c). */
-#include "keys.h"
+ * Of strings of bytes the table's own slots are the front: in a step they are only read (keys_text.c). Few
+ * strings are laid out anew for each step that finds more of them than the one before (keys_few.c). */
+#include "keys_few.h"
 
 #if CPU_VECTORS
 #    include <immintrin.h>
@@ -29,11 +30,14 @@ static cohort_status take_memory(cohort_context *context, struct keys_front *f)
     uint64_t unseen = MOST_STEP / KEYS_BLOCK * sizeof *f->unseen;
     char *memory;
     uint64_t lanes = f->texts ? 0 : MOST_LANES, keys = f->texts ? 0 : MOST_KEYS;
-    cohort_status s = pool_take(context, lanes * (8 + 4) + keys * (8 + 4) + unseen, (void **)&memory);
+    cohort_status s =
+        pool_take(context, sizeof *f->few + lanes * (8 + 4) + keys * (8 + 4) + unseen, (void **)&memory);
     if (s)
         return s;
     f->memory = memory;
-    f->word = (uint64_t *)(void *)memory;
+    f->few = (struct keys_few *)(void *)memory;
+    *f->few = (struct keys_few){.memory = NULL};
+    f->word = (uint64_t *)(void *)(f->few + 1);
     f->key = f->word + lanes;
     f->id = (uint32_t *)(void *)(f->key + keys);
     f->number = f->id + lanes;
@@ -43,8 +47,10 @@ static cohort_status take_memory(cohort_context *context, struct keys_front *f)
 
 void keys_front_close(cohort_context *context, struct keys_front *f)
 {
-    if (f->memory)
+    if (f->memory) {
+        keys_few_close(context, f->few);
         pool_give(context, f->memory);
+    }
     *f = (struct keys_front){0};
 }
 
@@ -103,6 +109,14 @@ static void place_keys(struct keys_front *f, const struct keys_table *t)
     f->is_hopeless = !place_all(f, t->seed, keys);
 }
 
+/* The table's strings, if they are few. */
+static void place_texts(cohort_context *context, struct keys_front *f)
+{
+    keys_few_close(context, f->few);
+    keys_few_open(context, f->few, f->texts, f->step);
+    f->knows = f->texts->count;
+}
+
 int keys_front_open(cohort_context *context, struct keys_front *f, const struct keys_table *t)
 {
     if (f->pause) {
@@ -114,9 +128,11 @@ int keys_front_open(cohort_context *context, struct keys_front *f, const struct 
         return 0;
     if (!f->memory && take_memory(context, f))
         return 0;
-    if (!f->texts && f->knows != t->count)
-        place_keys(f, t);
     f->step = f->step ? f->step : LEAST_STEP;
+    if (f->texts && f->knows != t->count)
+        place_texts(context, f);
+    else if (f->knows != t->count)
+        place_keys(f, t);
     return !f->is_hopeless;
 }
 
@@ -209,15 +225,37 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
+/* As keys_find_text has them with UNSEEN for absent ones. */
+static uint32_t find_few(const struct front_job *j, uint64_t begin, uint32_t count, uint32_t *ids)
+{
+    const uint32_t null = j->front->texts->null.id;
+    uint8_t states[KEYS_BLOCK];
+    const int some = keys_few_find(j->front->few, j->batch->bytes, begin, count, ids, states);
+    uint32_t unseen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = ids[i] == KEYS_NO_ID ? KEYS_UNSEEN : ids[i];
+        unseen += ids[i] == KEYS_UNSEEN;
+    }
+    for (uint32_t i = 0; some && i < count; i++)
+        if (states[i]) {
+            unseen -= ids[i] == KEYS_UNSEEN;
+            ids[i] = states[i] != KEYS_NULL ? KEYS_NO_ID : null == KEYS_NO_ID ? KEYS_UNSEEN : null;
+            unseen += ids[i] == KEYS_UNSEEN;
+        }
+    return unseen;
+}
+
 static void look_texts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct front_job *j = arg;
     (void)worker;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        uint32_t *ids = j->batch->ids + j->begin + at;
         j->front->unseen[at / KEYS_BLOCK] =
-            (uint16_t)keys_find_text(j->front->texts, j->level, j->batch->bytes, j->begin + at, count,
-                                     KEYS_UNSEEN, j->batch->ids + j->begin + at);
+            (uint16_t)(j->front->few->memory ? find_few(j, j->begin + at, count, ids)
+                                             : keys_find_text(j->front->texts, j->level, j->batch->bytes,
+                                                              j->begin + at, count, KEYS_UNSEEN, ids));
     }
 }
 

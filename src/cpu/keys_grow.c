@@ -10,14 +10,13 @@ cohort_status keys_no_memory(cohort_context *context, uint64_t bytes)
 cohort_status keys_reserve(cohort_context *context, void *memory, uint64_t *room, uint64_t used,
                            uint64_t wanted, uint64_t width)
 {
-    void *old, *made;
+    void *old, *made = NULL;
     memcpy(&old, memory, sizeof old);
-    if (wanted > INT64_MAX / width || !(made = context_alloc(context, wanted * width)))
+    if (wanted > INT64_MAX / width || pool_take_close(context, wanted * width, &made))
         return keys_no_memory(context, wanted * width);
     if (used)
         memcpy(made, old, used * width);
-    if (old)
-        context_release(context, old, *room * width);
+    pool_drop(context, old);
     memcpy(memory, &made, sizeof made);
     *room = wanted;
     return COHORT_OK;

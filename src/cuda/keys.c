@@ -302,7 +302,7 @@ static cohort_status cuda_keys_add(cohort_context *context, struct keys_table *t
     if (!b->words)
         return none(context);
     if (!b->passing && b->n) {
-        s = system_take(context, b->n * sizeof *b->first, &first);
+        s = pool_take(context, b->n * sizeof *b->first, &first);
         b->first = first;
         b->first_room = s ? 0 : b->n;
     }
@@ -432,8 +432,7 @@ static cohort_status cuda_keys_members(cohort_context *context, const struct key
         s = cuda_keys_rows(context, ids, ask->n, values.first, ask->bytes, ask->rows);
     else if (!s)
         s = cuda_keys_bits(context, ids, ask->n, ask->bits);
-    if (values.first)
-        context_release(context, values.first, values.first_room * sizeof *values.first);
+    pool_give(context, values.first);
     cuda_keys_drop(context, &table);
     pool_give(context, ids);
     return s;

@@ -295,6 +295,39 @@ static void reuses_workspace(struct test *t)
     EQUAL(t, pool->bytes, before);
 }
 
+/* What is taken for tables: no more than was asked for, shared by requests that are nearly as large. */
+static void reuses_tables(struct test *t)
+{
+    struct pool *pool = &t->context->pool;
+    void *a, *b;
+    OK(t, cohort_trim(t->context));
+    const uint64_t before = pool->bytes;
+    OK(t, pool_take_close(t->context, 100001, &a));
+    EQUAL(t, pool->bytes - before, 100096);
+    OK(t, pool_take_close(t->context, 100001, &b)); /* a is lent */
+    CHECK(t, a != b && (uintptr_t)b % 256 == 0);
+    EQUAL(t, pool->bytes - before, 2 * 100096);
+    pool_drop(t->context, b);
+    pool_drop(t->context, NULL);
+    EQUAL(t, pool->bytes - before, 100096);
+    pool_give(t->context, a);
+    OK(t, pool_take_close(t->context, 96000, &b));
+    CHECK(t, a == b);
+    pool_give(t->context, b);
+    OK(t, pool_take_close(t->context, 70000, &a)); /* less than fifteen sixteenths of it */
+    EQUAL(t, pool->bytes - before, 100096 + 70144);
+    OK(t, pool_take_close(t->context, 104000, &b)); /* the one that is a little too small makes way */
+    EQUAL(t, pool->bytes - before, 104192 + 70144);
+    pool_give(t->context, a);
+    pool_give(t->context, b);
+    FAILS(t, t->context, pool_take_close(t->context, UINT64_MAX, &a), COHORT_NO_MEMORY, "bytes", NULL);
+    FAILS(t, t->context, pool_take_close(t->context, 1ull << 60, &a), COHORT_NO_MEMORY, "bytes", NULL);
+    OK(t, pool_take_close(t->context, 0, &a));
+    pool_give(t->context, a);
+    OK(t, cohort_trim(t->context));
+    EQUAL(t, pool->bytes, before);
+}
+
 static void rounds_workspace_little(struct test *t)
 {
     for (int i = 0; i < 200; i++) {
@@ -379,6 +412,7 @@ const struct test_case test_cases[] = {
     {"bounds all memory", bounds_all_memory, TEST_NO_CONTEXT},
     {"bounds a growing map", bounds_a_growing_map, TEST_NO_CONTEXT},
     {"reuses workspace", reuses_workspace, 0},
+    {"reuses tables", reuses_tables, 0},
     {"rounds workspace little", rounds_workspace_little, 0},
     {"endless workspaces", endless_workspaces, 0},
     {"gives way", gives_way, TEST_NO_CONTEXT},

@@ -85,8 +85,7 @@ static uint64_t farthest_of(struct test *t, const struct keys_seed *seed, const 
     OK(t, keys->find(t->context, &table, &b));
     for (uint32_t i = 0; i < KEYS; i++)
         CHECK(t, ids[i] <= i);
-    if (b.first)
-        context_release(t->context, b.first, b.first_room * sizeof *b.first);
+    pool_give(t->context, b.first);
     keys->drop(t->context, &table);
     return far;
 }

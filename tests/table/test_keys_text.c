@@ -228,8 +228,7 @@ static void add_and_find(struct test *t, cohort_context *context, struct rows *r
             numbers_add(&numbers, r, skips_nulls);
         check_ids(t, &numbers, r, ids);
         EQUAL(t, table.count, numbers.count);
-        if (b.first)
-            context_release(context, b.first, b.first_room * sizeof *b.first);
+        pool_give(context, b.first);
         rows_close(r);
     }
     keys->drop(context, &table);
@@ -290,7 +289,7 @@ static void many(struct test *t)
     OK(t, t->context->backend->keys->find(t->context, &table, &b));
     for (uint64_t i = 0; i < n; i++)
         CHECK(t, ids[i] == id[number[i]]);
-    context_release(t->context, first, b.first_room * sizeof *first);
+    pool_give(t->context, first);
     t->context->backend->keys->drop(t->context, &table);
     guarded_close(&heap);
     guarded_close(&offsets);
@@ -325,8 +324,7 @@ static void ends(struct test *t)
         check_ids(t, &numbers, &r, ids);
         OK(t, keys->find(t->context, &table, &b));
         check_ids(t, &numbers, &r, ids);
-        if (b.first)
-            context_release(t->context, b.first, b.first_room * sizeof *b.first);
+        pool_give(t->context, b.first);
         keys->drop(t->context, &table);
         rows_close(&r);
     }

@@ -291,6 +291,49 @@ static void groups(struct test *t)
         }
 }
 
+/* The same groups again and again: what they need is there from the time before. */
+static void kept_within(struct meter *m, const struct state *s, cohort_frame *frame)
+{
+    static const char *const key[] = {"a"};
+    struct test *t = m->test;
+    cohort_aggregate a = {s->op, 0, s->op == COHORT_AGGREGATE_ROWS ? NULL : "v", NULL};
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    uint64_t calls = 0;
+    o.keys = 1;
+    o.key = key;
+    o.aggregates = 1;
+    o.aggregate = &a;
+    o.reproducible = s->type == 'e';
+    for (int time = 0; time < 4; time++) {
+        cohort_group *g = NULL;
+        cohort_frame *out = NULL;
+        calls = m->ledger.calls;
+        OK(t, cohort_group_create(m->context, &o, &g));
+        OK(t, cohort_group_add(g, frame));
+        OK(t, cohort_group_finish(g, 0, &out));
+        cohort_group_destroy(g);
+        cohort_frame_release(out);
+    }
+    CHECKF(t, m->ledger.calls == calls, "aggregate %d of %c: %llu calls of the allocator", (int)s->op,
+           s->type, (unsigned long long)(m->ledger.calls - calls));
+}
+
+static void kept(struct test *t)
+{
+    for (int i = 0; i < STATES; i++) {
+        struct meter m;
+        struct flat f[2];
+        meter_open(t, &m);
+        cohort_frame *frame = rows_open(&m, &states[i], 40000, ONCE, f);
+        kept_within(&m, &states[i], frame);
+        cohort_frame_release(frame);
+        flat_close(&f[0]);
+        flat_close(&f[1]);
+        meter_close(&m);
+    }
+}
+
 const struct test_case test_cases[] = {{"keys", keys, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"kept", kept, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"groups", groups, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {NULL, NULL, 0}};
