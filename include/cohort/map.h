@@ -264,11 +264,12 @@ COHORT_API cohort_status cohort_map_clone(cohort_map *map, cohort_map **out);
 
 /* A map that is read by way of another context of the same device: *out has the pairs of `map`, in the same
  * memory, and belongs to `context`. So several threads, each with a context of its own, can look up in one
- * map at once, while none changes it. `map` must not be changed or destroyed while a call on a reader is under
- * way; once it was, its readers can be destroyed and no more. A reader offers find, contains, size, export,
- * clone (which makes a map of its context's own), the options, statistics, views to look up by, and saving;
- * what would change it is COHORT_UNSUPPORTED. Waits for the work on `map`. To be called by the thread that
- * uses `map` or while no thread does. O(1). COHORT_UNSUPPORTED: another device. End it by cohort_map_destroy. */
+ * map at once, while none changes it. `map` must not be changed or destroyed while a call on a reader is
+ * under way; once it was, its readers can be destroyed and no more. A reader offers find, contains, size,
+ * export, clone (which makes a map of its context's own), the options, statistics, views to look up by, and
+ * saving; what would change it is COHORT_UNSUPPORTED. Waits for the work on `map`. To be called by the thread
+ * that uses `map` or while no thread does. O(1). COHORT_UNSUPPORTED: another device. End it by
+ * cohort_map_destroy. */
 COHORT_API cohort_status cohort_map_reader(cohort_map *map, cohort_context *context, cohort_map **out);
 
 /* Puts every pair of `from` into `into` by INSERT, ASSIGN, or ADD to EXCHANGE (not FIND, ERASE, COUNT). Same

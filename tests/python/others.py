@@ -1,4 +1,4 @@
-"""What stands in for torch, cupy and cudf in test_gpu.py: arrays in the simulated GPU's memory, of the
+"""What stands in for torch, cupy and cudf in test_gpu*.py: arrays in the simulated GPU's memory, of the
 driver's own allocator, written on streams of their own, and handed over by one protocol each."""
 
 import ctypes as ct

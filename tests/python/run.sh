@@ -46,7 +46,7 @@ failed() {
 rm -rf "$here/wheel"
 PATH="$here/venv/bin:$PATH" "$here/venv/bin/pip" wheel --disable-pip-version-check -q --no-deps --no-build-isolation -w "$here/wheel" \
     -C cmake.define.COHORT_LIBRARY="$build/libcohort.a" bindings/python >"$log" 2>&1 || failed "the wheel is built" "$log"
-# The same with the simulated GPU inside, for test_gpu.py: beside the environments, never installed.
+# The same with the simulated GPU inside, for test_gpu*.py: beside the environments, never installed.
 if [ -f "$build/libcohort_sim.a" ]; then
     rm -rf "$here/sim" "$here/sim-wheel"
     PATH="$here/venv/bin:$PATH" "$here/venv/bin/pip" wheel --disable-pip-version-check -q --no-deps \
@@ -146,11 +146,11 @@ pytests() {
     passed=$((passed + $(count passed "$log"))) bad=$((bad + failures))
     skipped=$((skipped + $(count skipped "$log")))
 }
-pytests pytest.log --ignore="$source/tests/python/test_gpu.py" "$source/tests/python"
+pytests pytest.log --ignore-glob="$source/tests/python/test_gpu*.py" "$source/tests/python"
 if [ -d sim ]; then
-    PYTHONPATH=$here/sim pytests gpu.log "$source/tests/python/test_gpu.py"
+    PYTHONPATH=$here/sim pytests gpu.log "$source"/tests/python/test_gpu*.py
 else
-    echo "note python: libcohort_sim.a is not built; test_gpu.py is left out"
+    echo "note python: libcohort_sim.a is not built; the tests of GPUs are left out"
 fi
 echo "$passed passed, $bad failed, $skipped skipped"
 [ $bad -eq 0 ]

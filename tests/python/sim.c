@@ -1,4 +1,4 @@
-/* sim.c: goes into the extension module for test_gpu.py alone, by libcohort_sim.a: the simulated GPU as the
+/* sim.c: goes into the extension module for test_gpu*.py alone, by libcohort_sim.a: the simulated GPU as the
  * device "sim:SEED", and as much of its driver as the tests need to stand in for torch, cupy and cudf: memory
  * and streams of their own. */
 #include "cuda/driver.h"

@@ -9,6 +9,7 @@ from typing import Any, Iterable, Sequence
 from . import _core
 from ._arrays import BYTES, I64, U8, U32, U64, storage, take_in, take_in_as
 from ._context import current
+from ._gpu import Where, beside
 
 # cohort_form, cohort_sets_op and cohort_look
 MEMBERS, RANGES, ROARING = 1, 2, 4
@@ -31,11 +32,17 @@ def type_code(name: str | None, default: int) -> int:
         raise ValueError(f"type: must be uint32 or uint64, not {name!r}") from None
 
 
-def integers(values: Any, argument: str) -> tuple[_core.Array, Any]:
-    """Integers of an array, a list, a set or another iterable that is no array."""
+def integers(values: Any, argument: str, where: Where = False) -> tuple[_core.Array, Any]:
+    """Integers of an array, a list, a set or another iterable that is no array. `where` as of `take_in`."""
     if isinstance(values, (set, frozenset)) or hasattr(values, "__next__"):
         values = list(values)
-    return take_in(values, argument)
+    return take_in(values, argument, where)
+
+
+def along(members: _core.Array, values: Any, argument: str) -> _core.Array:
+    """Numbers that go with members, in the same memory."""
+    array = _core.cast(integers(values, argument, current())[0], U64, argument)
+    return array if array._gpu == members._gpu else beside(members, array, values, ("members", argument))
 
 
 def natural(code: int) -> int:

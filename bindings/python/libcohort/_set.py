@@ -37,10 +37,11 @@ class Set:
     _size: int
 
     def __init__(self, members: Any = (), *, type: str | None = None) -> None:
-        given, numpy = c.integers(members, "members")
+        given, numpy = c.integers(members, "members", current())
         if given._code == BOOL:
             n = len(given)
-            given = _core.compact(current(), _core.iota(n, U32 if n <= 1 << 32 else I64), given, 0)
+            on = [] if given._gpu is None else [current()]
+            given = _core.compact(current(), _core.iota(n, U32 if n <= 1 << 32 else I64, *on), given, 0)
         code = c.type_code(type, c.natural(given._code))
         of = c.build(c.MEMBERS, code, _core.cast(given, code, "members"), sets=1)
         self._in = _sets.Sets._wrap(of, numpy)

@@ -10,6 +10,7 @@ from . import _collection as c
 from . import _core, _set
 from ._arrays import I64, U32, give_out, take_in
 from ._context import current
+from ._gpu import beside
 
 _OPS = {"and": c.AND, "or": c.OR, "andnot": c.ANDNOT, "xor": c.XOR, "atleast": c.AT_LEAST}
 _WANTS = ("sets", "counts", "any", "first")
@@ -73,8 +74,10 @@ class Sets:
         >>> libcohort.Sets.from_pairs([0, 2, 0], [5, 6, 7]).sizes.tolist()
         [2, 0, 1]
         """
-        given, numpy = take_in(members, "members")
-        numbers, numpy_too = take_in(groups, "groups")
+        given, numpy = take_in(members, "members", current())
+        numbers, numpy_too = take_in(groups, "groups", current())
+        if numbers._gpu != given._gpu:
+            numbers = beside(given, numbers, groups, ("members", "groups"))
         code = c.type_code(type, c.natural(given._code))
         numbers = _core.cast(numbers, c.natural(numbers._code), "groups")
         of = c.build(c.MEMBERS, code, _core.cast(given, code, "members"), sets=sets, groups=numbers)
@@ -90,9 +93,10 @@ class Sets:
         >>> libcohort.Sets.from_rows([0, 2, 3], [5, 7, 6]).sizes.tolist()
         [2, 1]
         """
-        given, numpy = take_in(members, "members")
+        given, numpy = take_in(members, "members", current())
         code = c.type_code(type, c.natural(given._code))
-        of = c.build(c.MEMBERS, code, _core.cast(given, code, "members"), offsets=c.wide(offsets, "offsets"))
+        rows = c.along(given, offsets, "offsets")
+        of = c.build(c.MEMBERS, code, _core.cast(given, code, "members"), offsets=rows)
         return cls._wrap(of, numpy)
 
     @classmethod
@@ -106,10 +110,12 @@ class Sets:
         >>> libcohort.Sets.from_ranges([10, 0], [12, 4], [1, 0]).sizes.tolist()
         [5, 3]
         """
-        a, numpy = take_in(firsts, "firsts")
-        b, _ = take_in(lasts, "lasts")
+        a, numpy = take_in(firsts, "firsts", current())
+        b, _ = take_in(lasts, "lasts", current())
+        if a._gpu != b._gpu:
+            b = beside(a, b, lasts, ("firsts", "lasts"))
         code = c.type_code(type, max(c.natural(a._code), c.natural(b._code)))
-        numbers = None if groups is None else c.wide(groups, "groups")
+        numbers = None if groups is None else c.along(a, groups, "groups")
         a, b = _core.cast(a, code, "firsts"), _core.cast(b, code, "lasts")
         return cls._wrap(c.build(c.RANGES, code, a, sets=sets, lasts=b, groups=numbers), numpy)
 

@@ -9,7 +9,7 @@ import html
 import sys
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
-from . import _core
+from . import _core, _gpu
 from ._arrays import I64, take_in, view_numpy
 from ._context import current
 from ._gpu import Where
@@ -86,11 +86,14 @@ def frame_of(values: Any, argument: str) -> _core.Handle:
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray) and values.dtype.kind in "OUSTmM":
         return _of_numpy(values, argument, numpy)
-    if not hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_c_array__"):
-        values = take_in(values, argument)[0]
-    elif kind is _core.Array:
-        values = take_in(values, argument)[0]  # not in a GPU's memory
-    frame = _core.frame_in(current(), values, argument, True)
+    context = current()
+    arrow = hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__")
+    array = _gpu.take(values, argument, context) if arrow and kind is not _core.Array else None
+    if not arrow or kind is _core.Array:
+        array = take_in(values, argument, context)[0]
+    if array is not None:
+        return _core.frame_of_columns(context, [""], [array])
+    frame = _core.frame_in(context, values, argument, True)
     assert isinstance(frame, _core.Handle)
     return frame
 
@@ -513,6 +516,8 @@ def _column_of(values: Any, name: str, context: _core.Context) -> Any:
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(values) is numpy.ndarray and values.dtype.kind in "iufb":
         return _core.view(values, name)
+    if type(values) is _core.Array:
+        return take_in(values, name, context)[0]
     return on_context(frame_of(values, name), context)
 
 

@@ -82,6 +82,8 @@ static void array_dealloc(PyObject *self)
 {
     array *a = (array *)self;
     PyTypeObject *type = Py_TYPE(self);
+    PyObject *kind, *value, *trace; /* an exception that is set stays, whatever the owners do */
+    PyErr_Fetch(&kind, &value, &trace);
     if (a->block && a->on)
         context_free(a->on, a->block);
     else
@@ -92,6 +94,7 @@ static void array_dealloc(PyObject *self)
         PyBuffer_Release(&a->view);
     if (a->arrow.release)
         a->arrow.release(&a->arrow);
+    PyErr_Restore(kind, value, trace);
     freefunc f = (freefunc)PyType_GetSlot(type, Py_tp_free);
     f(self);
     Py_DECREF(type);

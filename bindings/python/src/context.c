@@ -85,6 +85,7 @@ struct later {
     context *on; /* a reference */
     void *object;
     void (*destroy)(void *);
+    bool unlocked; /* as of a handle */
 };
 
 static _Thread_local context *inside; /* the context in whose callback this thread is */
@@ -122,7 +123,10 @@ static void destroy_later(struct later *l)
 {
     while (l) {
         struct later *next = l->next;
-        destroy_on(l->on, l->object, l->destroy);
+        if (l->unlocked)
+            l->destroy(l->object);
+        else
+            destroy_on(l->on, l->object, l->destroy);
         Py_DECREF(l->on);
         free(l);
         l = next;
@@ -130,13 +134,13 @@ static void destroy_later(struct later *l)
 }
 
 /* Whether this thread is in a callback; then the object is put aside (or, without memory, lost). */
-static bool put_aside(context *on, void *object, void (*destroy)(void *))
+static bool put_aside(context *on, void *object, void (*destroy)(void *), bool unlocked)
 {
     if (!inside)
         return false;
     struct later *l = malloc(sizeof *l);
     if (l) {
-        *l = (struct later){inside->later, (context *)KEPT(on), object, destroy};
+        *l = (struct later){inside->later, (context *)KEPT(on), object, destroy, unlocked};
         inside->later = l;
     }
     return true;
@@ -380,7 +384,7 @@ void context_free(context *on, void *memory)
     struct block *b = inside ? malloc(sizeof *b) : NULL;
     if (b) {
         *b = (struct block){on->c, memory};
-        put_aside(on, b, free_block);
+        put_aside(on, b, free_block, false);
     } else if (!inside) {
         outcome o;
         call_begin(on, &o);
@@ -422,7 +426,7 @@ static void handle_dealloc(PyObject *self)
     handle *h = (handle *)self;
     PyTypeObject *type = Py_TYPE(self);
     readers_of_end(h);
-    if (h->object && put_aside(h->on, h->object, h->destroy)) {
+    if (h->object && put_aside(h->on, h->object, h->destroy, h->unlocked)) {
         h->object = NULL;
     } else if (h->object && h->unlocked) {
         Py_BEGIN_ALLOW_THREADS h->destroy(h->object);

@@ -3,24 +3,25 @@
 
 #include <stdlib.h>
 
-/* What a column is made of: an Array that Arrow's structs lend, or a frame. */
+/* What a column is made of: an Array, of the host or of the context's GPU, that Arrow's structs lend; or a
+ * frame. */
 struct column {
     const char *name;
     handle *frame; /* NULL: */
     struct ArrowSchema schema;
-    struct ArrowArray array;
+    struct ArrowDeviceArray array;
 };
 
 static void columns_free(struct column *c, Py_ssize_t n)
 {
     for (Py_ssize_t i = 0; c && i < n; ++i)
-        if (c[i].array.release)
-            c[i].array.release(&c[i].array);
+        if (c[i].array.array.release)
+            c[i].array.array.release(&c[i].array.array);
     free(c);
 }
 
 /* A column of a name and a value, which has as many rows as the columns before. */
-static bool column_of(struct column *c, PyObject *name, PyObject *value, Py_ssize_t *rows)
+static bool column_of(context *on, struct column *c, PyObject *name, PyObject *value, Py_ssize_t *rows)
 {
     Py_ssize_t n;
     c->name = PyUnicode_AsUTF8AndSize(name, NULL);
@@ -30,7 +31,11 @@ static bool column_of(struct column *c, PyObject *name, PyObject *value, Py_ssiz
         array *a = (array *)value;
         n = a->n;
         c->schema = arrow_schema_of(type_arrow(a->type), 0);
-        if (in_gpu(a, "a Table takes arrays of the host: libcohort.to_host(a)") || !array_lend(a, &c->array))
+        c->array.device_type = a->on ? ARROW_DEVICE_CUDA : ARROW_DEVICE_CPU;
+        c->array.device_id = a->on ? a->on->ordinal : -1;
+        if (a->on && a->on->ordinal != on->ordinal && in_gpu(a, "libcohort.to_host(a)"))
+            return false;
+        if (!settled(a) || !array_lend(a, &c->array.array))
             return false;
     } else {
         c->frame = frame_of(value);
@@ -52,7 +57,11 @@ static cohort_status beside(context *on, struct column *c, cohort_frame **out)
 {
     static const uint32_t first = 0;
     cohort_frame *before = *out, *given = NULL, *named = NULL;
-    cohort_status s = c->frame ? COHORT_OK : cohort_frame_import(on->c, &c->schema, &c->array, &given);
+    cohort_status s = COHORT_OK;
+    if (!c->frame && c->array.device_type == ARROW_DEVICE_CPU)
+        s = cohort_frame_import(on->c, &c->schema, &c->array.array, &given);
+    else if (!c->frame)
+        s = cohort_frame_import_device(on->c, &c->schema, &c->array, &given);
     if (!s)
         s = cohort_frame_select(c->frame ? c->frame->object : given, 1, &first, &c->name, &named);
     cohort_frame_release(given);
@@ -80,7 +89,7 @@ static PyObject *frame_of_columns(PyObject *module, PyObject *const *arguments, 
     struct column *c = calloc((size_t)n + 1, sizeof *c);
     handle *out = c ? frame_new(on) : (handle *)PyErr_NoMemory();
     for (Py_ssize_t i = 0; out && i < n; ++i)
-        if (!column_of(&c[i], PyList_GetItem(arguments[1], i), PyList_GetItem(arguments[2], i), &rows))
+        if (!column_of(on, &c[i], PyList_GetItem(arguments[1], i), PyList_GetItem(arguments[2], i), &rows))
             Py_CLEAR(out);
     if (out) {
         outcome o;
