@@ -62,11 +62,12 @@ static double load_of(const hop_plan *plan)
 
 static int zipf(const hop_plan *plan, fault *fault)
 {
-    static const double exponent[] = {0, 0.4, 0.8, 0.99, 1.2};
+    static const double usual[] = {0, 0.4, 0.8, 0.99, 1.2};
     const uint64_t n = pairs_of(plan);
     int status = CLI_OK;
-    for (size_t i = 0; i < sizeof exponent / sizeof *exponent && !status; i++) {
-        hop_setting s = {"zipf", "exponent", exponent[i], n, 2 * n, load_of(plan), exponent[i], 1, 1};
+    for (size_t i = 0; i < (plan->exponent_count ? plan->exponent_count : 5) && !status; i++) {
+        const double exponent = plan->exponent_count ? plan->exponent[i] : usual[i];
+        hop_setting s = {"zipf", "exponent", exponent, n, 2 * n, load_of(plan), exponent, 1, 1};
         status = hop_measure(plan, &s, fault);
     }
     return status;
@@ -122,7 +123,7 @@ enum { EXPERIMENTS = sizeof experiments / sizeof *experiments, USUAL = 2 };
 
 typedef struct hop_options {
     bench_options common;
-    const char *n, *load, *width, *experiment, *peers, *layout;
+    const char *n, *load, *exponent, *width, *experiment, *peers, *layout;
     uint64_t row_seconds;
 } hop_options;
 
@@ -175,7 +176,9 @@ static int options_take(hop_plan *plan, const hop_options *o, fault *fault)
         return fault->status;
     if (bench_wholes_take("--n", o->n ? o->n : "", 1, 1u << 30, plan->n, HOP_SIZES, &plan->n_count, fault) ||
         bench_numbers_take("--load", o->load ? o->load : "", 0.01, 1, plan->load, HOP_LOADS,
-                           &plan->load_count, fault))
+                           &plan->load_count, fault) ||
+        bench_numbers_take("--exponent", o->exponent ? o->exponent : "", 0, 4, plan->exponent, HOP_EXPONENTS,
+                           &plan->exponent_count, fault))
         return fault->status;
     return width_take(plan, o->width, fault) ? fault->status : width_fit(plan, o, fault);
 }
@@ -199,6 +202,7 @@ int bench_hopscotch_main(int argc, char **argv, fault *fault)
     arg args[] = {BENCH_ARGS(o.common),
                   {"--n", ARG_TEXT, &o.n, 0, 0, 0},
                   {"--load", ARG_TEXT, &o.load, 0, 0, 0},
+                  {"--exponent", ARG_TEXT, &o.exponent, 0, 0, 0},
                   {"--width", ARG_TEXT, &o.width, 0, 0, 0},
                   {"--layout", ARG_TEXT, &o.layout, 0, 0, 0},
                   {"--experiment", ARG_TEXT, &o.experiment, 0, 0, 0},

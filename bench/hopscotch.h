@@ -5,7 +5,7 @@
 #include "columns.h"
 #include "mix.h"
 
-enum { HOP_SIZES = 16, HOP_LOADS = 16 };
+enum { HOP_SIZES = 16, HOP_LOADS = 16, HOP_EXPONENTS = 8 };
 
 /* What the command asked for, with defaults filled in. */
 typedef struct hop_plan {
@@ -15,6 +15,8 @@ typedef struct hop_plan {
     size_t n_count;
     double load[HOP_LOADS];
     size_t load_count;
+    double exponent[HOP_EXPONENTS]; /* of Zipf's law */
+    size_t exponent_count;
     const width_name *width;
     int lines, pages; /* layouts that are measured */
     int statics;      /* tables of `static` can be of the width */

@@ -48,6 +48,11 @@ static uint64_t entry_mix_key(const void *arg, uint64_t i)
     return key_word(s, mix_index(&s->m, key_at(s, i)), i);
 }
 
+static uint64_t entry_drawn(const void *arg, uint64_t i)
+{
+    return mix_index(&((const stream *)arg)->m, i);
+}
+
 static uint64_t entry_mix_value(const void *arg, uint64_t i)
 {
     return bench_value(mix_index(&((const stream *)arg)->m, i));
@@ -85,6 +90,7 @@ typedef struct hop {
     const struct kind *kind;
     stream s;
     void *column[COLUMNS];
+    uint32_t *drawn;
     cohort_map *map;
     uint64_t n; /* operations that are done: all of the setting's, or a prefix of them */
 } hop;
@@ -118,6 +124,19 @@ static cohort_status range_make(hop *h)
     return s ? s : cohort_alloc(d->context, (range / 32 + 1) * 4, &h->column[AFTER]);
 }
 
+/* The keys of the stream's operations, once for its columns and its checks. */
+static cohort_status stream_draw(hop *h)
+{
+    const uint64_t n = h->setting->n;
+    free(h->drawn);
+    h->drawn = h->s.m.exponent > 0 ? malloc(n * sizeof *h->drawn) : NULL;
+    if (!h->drawn)
+        return h->s.m.exponent > 0 ? COHORT_NO_MEMORY : COHORT_OK;
+    column_fill_host(h->drawn, 0, n, sizeof *h->drawn, entry_drawn, &h->s);
+    h->s.m.drawn = h->drawn;
+    return COHORT_OK;
+}
+
 static cohort_status stream_make(hop *h, const struct kind *kind)
 {
     const bench_device *d = &h->plan->b->dev;
@@ -130,7 +149,9 @@ static cohort_status stream_make(hop *h, const struct kind *kind)
     h->s.m.erases = kind->erases;
     h->s.m.keys = kind->of;
     columns_drop(h, OPS, HIT + 1);
-    cohort_status s = column_make(d, &h->column[OPS], n, 1, entry_mix_op, &h->s);
+    cohort_status s = stream_draw(h);
+    if (!s)
+        s = column_make(d, &h->column[OPS], n, 1, entry_mix_op, &h->s);
     if (!s)
         s = keys_make(h, KEYS, n, entry_mix_key);
     if (!s)
@@ -420,5 +441,6 @@ int hop_measure(const hop_plan *plan, const hop_setting *setting, fault *fault)
             status = layout_measure(&h, COHORT_LAYOUT_PAGES, fault);
     }
     columns_drop(&h, 0, COLUMNS);
+    free(h.drawn);
     return status;
 }

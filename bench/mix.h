@@ -25,11 +25,12 @@ typedef struct mix {
     mix_keys keys;
     double exponent; /* 0: uniform */
     bench_zipf zipf;
+    const uint32_t *drawn; /* mix_index of each operation, which by Zipf's law costs much; NULL: not kept */
 } mix;
 
 static inline mix mix_make(uint64_t n, uint64_t range, double exponent)
 {
-    mix m = {n, range, 0, 0, MIX_ALL, exponent, {0, 0, 0, 0}};
+    mix m = {n, range, 0, 0, MIX_ALL, exponent, {0, 0, 0, 0}, NULL};
     if (exponent > 0)
         m.zipf = bench_zipf_make(range, exponent);
     return m;
@@ -42,6 +43,8 @@ BENCH_INLINE int mix_is_in(uint64_t index)
 
 static inline uint64_t mix_index(const mix *m, uint64_t i)
 {
+    if (m->drawn)
+        return m->drawn[i];
     uint64_t at = m->exponent > 0 ? bench_zipf_rank(&m->zipf, i)
                                   : (uint64_t)(((bench_wide)bench_mix_64(i + 0x6a09e667) * m->range) >> 64);
     return m->keys == MIX_ALL ? at : m->keys == MIX_THERE ? at & ~UINT64_C(1) : at | 1;

@@ -61,6 +61,7 @@ const char bench_help[] =
     "                     ranges (mixed streams on 100 to 100,000 keys): these if none is named; sizes\n"
     "                     (2^20 to 2^26 operations), loads, zipf, threads, ageing; all\n"
     "  --n, --load        operations of sizes, pairs of the others; pairs / slots\n"
+    "  --exponent         of zipf (0, 0.4, 0.8, 0.99, 1.2)\n"
     "  --width KV         32/32, 64/64, 128/64\n"
     "  --layout NAME      lines or pages (default: both)\n"
     "  --peers DIR        as of map (default, of a GPU too: peers beside this one)\n"

@@ -124,7 +124,7 @@ struct part {
     unsigned share; /* of plans in the ordinary form, where maps have values; of sets there are few */
     uint64_t most;  /* schedules, in the ordinary form; 0: all */
 };
-enum { WHOLE = 4, FEWER = 4 }; /* times `most` where all plans are asked for; preemptions after it */
+enum { WHOLE = 2, FEWER = 4 }; /* times `most` where all plans are asked for; preemptions after it */
 static const struct part parts[SIZES][2] = {{{SIM_UNBOUNDED, 0, 1, 0}, {SIM_UNBOUNDED, 2, 1, 0}},
                                             {{SIM_UNBOUNDED, 0, 16, 0}, {SIM_UNBOUNDED, 1, 64, 0}},
                                             {{SIM_UNBOUNDED, 0, 96, 100000}, {3, 1, 128, 0}}};

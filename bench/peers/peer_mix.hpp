@@ -51,22 +51,27 @@ inline const std::vector<MixKind> &mix_kinds()
 
 template <class K, class V> struct Stream {
     mix m;
+    std::vector<std::uint32_t> drawn;
     std::vector<std::uint8_t> op, hit;
     std::vector<K> key;
     std::vector<V> value, result;
     Stream(const Options &o, const MixKind &kind)
-        : m(mix_make(o.n, o.range, o.exponent)), op(o.n), hit(o.n), key(o.n), value(o.n), result(o.n)
+        : m(mix_make(o.n, o.range, o.exponent)), drawn(o.n), op(o.n), hit(o.n), key(o.n), value(o.n),
+          result(o.n)
     {
         m.inserts = kind.inserts;
         m.erases = kind.erases;
         m.keys = kind.of;
         for (std::uint64_t i = 0; i < o.n; i++) {
             std::uint64_t index = mix_index(&m, i);
+            drawn[i] = static_cast<std::uint32_t>(index);
             op[i] = static_cast<std::uint8_t>(mix_op(&m, i));
             key[i] = mix_key_of<K>(index);
             value[i] = static_cast<V>(bench_value(index));
         }
+        m.drawn = drawn.data();
     }
+    Stream(const Stream &) = delete;
 };
 
 template <class Map, class K, class V>

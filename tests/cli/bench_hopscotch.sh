@@ -39,6 +39,11 @@ hopscotch --experiment loads --n 500 --load 0.7 --width 32/32 --layout lines --p
 judge "bench hopscotch --layout" test $? -eq 0 -a "$(grep -c '^mix .* lines ' printed)" -eq 4 -a "$(grep -c ' pages ' printed)" -eq 0
 hopscotch --experiment sizes --n 1,700 --layout lines --peers none >printed 2>said
 judge "bench hopscotch: one operation" test $? -eq 0 -a "$(grep -c '^mix ' printed)" -eq 4
+hopscotch --experiment zipf --exponent 0.5,2 --n 700 --layout lines --peers none >printed 2>said
+judge "bench hopscotch --exponent" test $? -eq 0 -a "$(grep -c '^mix .* exponent 0.5 ' printed)" -eq 4 -a "$(grep -c '^mix .* exponent 2 ' printed)" -eq 4 \
+    -a "$(grep -c '^mix ' printed)" -eq 8
+hopscotch --exponent 5 >printed 2>said
+judge "bench hopscotch --exponent 5 is refused" test $? -eq 2 -a "$(grep -c -- '--exponent' said)" -eq 1
 hopscotch --quick --experiment ranges,loads,zipf,ageing --n 900 --load 0.7 --width 128/64 --peers none >printed 2>said
 judge "bench hopscotch: keys of 16 bytes" test $? -eq 0 -a ! -s said -a "$(grep -c '^mix .* lines  *128/64 ' printed)" -eq 32
 judge "bench hopscotch: keys of 16 bytes, no pages" test "$(grep -c ' pages ' printed)" -eq 0
