@@ -311,6 +311,31 @@ static void without_a_wait(struct test *t)
     }
 }
 
+/* A member that is not below the limit, wherever it is. */
+static void beyond(struct test *t)
+{
+    static const uint64_t limits[] = {1, 77, 65535, 65536, 65537, 1 << 22, (1 << 22) + 1};
+    for (int i = 0; i < 28; i++) {
+        const uint64_t limit = limits[i % 7];
+        struct working s;
+        if (t->memory != TEST_DEVICE)
+            test_skip(t, "where arrays are the host's, updates wait");
+        working_open(t, &s, i / 7 % 2, i < 14 ? COHORT_SET_CHUNKS : COHORT_SET_FLAT, limit, 0);
+        struct plain p = plain_of((const uint64_t[]){0, limit - 1, limit / 2}, 3);
+        struct plain q = plain_of((const uint64_t[]){0, limit - 1, limit + test_below(t, 2) * 70000}, 3);
+        enqueue(&s, COHORT_SET_ADD, &q);
+        enqueue(&s, COHORT_SET_FLIP, &p);
+        enqueue(&s, COHORT_SET_REMOVE, &q);
+        FAILS(t, t->context, cohort_wait(t->context), COHORT_RANGE, "limit", NULL);
+        working_change_due(&s, COHORT_SET_ADD, &p);
+        judge_pool(&s);
+        working_judge(&s, "beyond");
+        plain_free(&p);
+        plain_free(&q);
+        working_close(&s);
+    }
+}
+
 /* Nodes run out: nothing changes, until an update that waits makes room for more. */
 static void nodes_run_out(struct test *t)
 {
@@ -371,11 +396,15 @@ static cohort_status query_two(struct working *a, struct working *b, cohort_sets
     return cohort_sets_query(t->context, &d);
 }
 
+static cohort_sets_op any_op(struct test *t)
+{
+    return (cohort_sets_op)(COHORT_SETS_AND + test_below(t, 4));
+}
+
 static void judge_two(struct working *a, const struct plain *other, struct working *b, cohort_sets *sets,
-                      uint64_t member)
+                      uint64_t member, cohort_sets_op op)
 {
     struct test *t = a->t;
-    cohort_sets_op op = (cohort_sets_op)(COHORT_SETS_AND + test_below(t, 4));
     int second = (int)test_below(t, 2);
     const struct plain *operands[2] = {second ? other : &a->due, second ? &a->due : other};
     struct plain due = plain_row(op, 0, operands, 2);
@@ -404,14 +433,14 @@ static void in_place(struct test *t)
             OK(t, cohort_set_clear(b.set));
             b.due.n = 0;
             change(&b, COHORT_SET_FLIP, &q);
-            judge_two(&a, &b.due, &b, NULL, 0);
+            judge_two(&a, &b.due, &b, NULL, 0, any_op(t));
             working_judge(&b, "an operand");
             cohort_sets *sets = sets_of(t, &both, 0);
             uint64_t member = test_below(t, 2);
-            judge_two(&a, &both.at[member], NULL, sets, member);
+            judge_two(&a, &both.at[member], NULL, sets, member, any_op(t));
             struct plain same = plain_copy(&a.due);
             if (step % 2) /* by itself */
-                judge_two(&a, &same, NULL, NULL, 0);
+                judge_two(&a, &same, NULL, NULL, 0, any_op(t));
             cohort_sets_destroy(sets);
             plain_free(&same);
             plain_free(&p);
@@ -419,6 +448,25 @@ static void in_place(struct test *t)
         }
         working_close(&a);
         working_close(&b);
+    }
+}
+
+/* Chunks that are full, partly filled or absent meet those of all kinds, with every operation. */
+static void in_place_whole(struct test *t)
+{
+    for (int round = 0; round < 8; round++) {
+        cohort_sets_op op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
+        struct working s[2];
+        for (int i = 0; i < 2; i++) {
+            working_open(t, &s[i], 0, round < 4 || i ? COHORT_SET_CHUNKS : COHORT_SET_FLAT, 9 << 16, 0);
+            working_step(&s[i], COHORT_SET_ADD, i ? 2 : 0, i ? 1 : 3, 1, COHORT_OK); /* 0 1 2; 2 */
+            working_step(&s[i], COHORT_SET_ADD, i ? 1 : 3, i ? 1 : 3, 0, COHORT_OK); /* 3 4 5; 1 */
+            working_step(&s[i], COHORT_SET_ADD, i ? 5 : 7, i ? 2 : 1, 1, COHORT_OK); /* 7; 5 6 */
+            working_step(&s[i], COHORT_SET_ADD, i ? 4 : 8, 1, 0, COHORT_OK);         /* 8; 4 */
+        }
+        judge_two(&s[0], &s[1].due, &s[1], NULL, 0, op);
+        working_close(&s[0]);
+        working_close(&s[1]);
     }
 }
 
@@ -456,8 +504,10 @@ const struct test_case test_cases[] = {
     {"needs", needs, 0},
     {"exhaustion", exhaustion, TEST_EACH_MEMORY},
     {"without a wait", without_a_wait, TEST_EACH_MEMORY},
+    {"beyond", beyond, TEST_EACH_MEMORY},
     {"nodes run out", nodes_run_out, TEST_EACH_MEMORY},
     {"in place", in_place, TEST_EACH_MEMORY},
+    {"in place, whole", in_place_whole, 0},
     {"in place, tight", in_place_tight, 0},
     {NULL, NULL, 0},
 };
