@@ -299,7 +299,7 @@ static void reuses_workspace(struct test *t)
 static void reuses_tables(struct test *t)
 {
     struct pool *pool = &t->context->pool;
-    void *a, *b;
+    void *a, *b, *c;
     OK(t, cohort_trim(t->context));
     const uint64_t before = pool->bytes;
     OK(t, pool_take_close(t->context, 100001, &a));
@@ -313,6 +313,9 @@ static void reuses_tables(struct test *t)
     pool_give(t->context, a);
     OK(t, pool_take_close(t->context, 96000, &b));
     CHECK(t, a == b);
+    OK(t, pool_take_close(t->context, 96000, &c)); /* that one is lent again */
+    CHECK(t, c != b);
+    pool_drop(t->context, c);
     pool_give(t->context, b);
     OK(t, pool_take_close(t->context, 70000, &a)); /* less than fifteen sixteenths of it */
     EQUAL(t, pool->bytes - before, 100096 + 70144);
