@@ -1,13 +1,13 @@
 /* reading.c: each thread's own context, and maps and multimaps that several threads read at once.
  *
- * A thread reads an object of another context by a reader (cohort_map_reader) on its own. A context keeps its
- * readers, since the next call most likely reads the same objects. Who changes an object has the lock of the
- * object's context, counts the change, and waits until nobody reads the object by another context. A reader of
- * before the last change is made anew, which takes the lock of the object's context, and so waits for the
- * change to end.
+ * A thread reads an object of another context by a reader (cohort_map_reader) on its own. A context keeps
+ * its readers, since the next call most likely reads the same objects. Who changes an object has the lock of
+ * the object's context, counts the change, and waits until nobody reads the object by another context. A
+ * reader of before the last change is made anew, which takes the lock of the object's context, and so waits
+ * for the change to end.
  *
- * Nobody waits in a ring: who changes waits for those who read, and these have all that they need; who makes a
- * reader has the locks of both contexts, taken in the order of their addresses. */
+ * Nobody waits in a ring: who changes waits for those who read, and these have all that they need; who makes
+ * a reader has the locks of both contexts, taken in the order of their addresses. */
 #include "core.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* table_columns.c: one frame of columns, each an Array or a frame of one column; and one column as an Array. */
+/* table_columns.c: one frame of columns, each an Array or a frame of one column; and a column as an Array. */
 #include "core.h"
 
 #include <stdlib.h>
