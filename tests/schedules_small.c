@@ -141,7 +141,8 @@ static struct some some_of(const struct test *t, cohort_width width, const struc
     unsigned long long k = 1, n = 1;
     if (text && sscanf(text, "%llu/%llu", &k, &n) == 2 && k && k <= n)
         return (struct some){1, k - 1, n};
-    const uint64_t ordinary = !value_bytes(width)            ? 1 + part->share / 64
+    const uint64_t sets = part->most ? part->share / 6 : 1 + part->share / 64;
+    const uint64_t ordinary = !value_bytes(width)            ? sets
                               : width == COHORT_WIDTH_128_64 ? part->share * 3 - 2
                                                              : part->share;
     return (struct some){test_scale(t, ordinary * 64 + 1, ordinary, (ordinary + 3) / 4), 0, 1};

@@ -240,7 +240,7 @@ void merge_write(struct location *l, struct message *m, co_u128 value, uint32_t 
 void merge_fence(int sc);
 void merge_clock(struct lane *lane);
 void schedule_begin_operation(void); /* a point at which lanes may take turns */
-int merge_meets(void); /* the state was met before; notes it */
+int merge_meets(void);               /* the state was met before; notes it */
 
 /* memory.c */
 struct view *lane_view(const struct lane *lane); /* all that it has seen, as of now; NULL: nothing */

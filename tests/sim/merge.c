@@ -12,12 +12,12 @@
  *
  * Three things make states fewer, and hide nothing:
  *
- *   - What a lane has read in an operation does not matter once the operation is over: its number is as it was
- *     at the beginning, with what came of the operation (sim_outcome). In strong memory alone, since in weak
- *     memory the lane has seen more than before.
- *   - An operation's beginning and its first word are one step. If it began sooner and waited, the words would
- *     be the same, and fewer operations would have ended before it: what explains the answers of the later
- *     beginning explains these.
+ *   - What a lane has read in an operation does not matter once the operation is over: its number is as it
+ *     was at the beginning, with what came of the operation (sim_outcome). In strong memory alone, since in
+ *     weak memory the lane has seen more than before.
+ *   - An operation's beginning and its first word are one step. If it began sooner and waited, the words
+ *     would be the same, and fewer operations would have ended before it: what explains the answers of the
+ *     later beginning explains these.
  *   - Its last word and its end are one step, too, for the same reason.
  *
  * A lane that pauses, but for the first time in an operation, sleeps until another one has written: what it
