@@ -259,8 +259,9 @@ typedef enum cohort_sets_op {
  * collections[0] has sets: set r is put behind the list (1) or before it (2). So one set is asked against a
  * whole collection.
  *
- * What is wanted is not NULL. Of `into` there is at most one, and one row: the working set becomes the answer.
- * It may be one of the operands; of two it is changed in place, where it has the blocks that are needed. */
+ * What is wanted is not NULL. Of `into` there is at most one, and one row: the working set becomes the
+ * answer. It may be one of the operands; of two it is changed in place, where it has the blocks that are
+ * needed. */
 typedef struct cohort_sets_query_desc {
     /* sizeof(cohort_sets_query_desc) */
     size_t size;
@@ -419,9 +420,9 @@ COHORT_API cohort_status cohort_sets_containing(cohort_sets *sets, const cohort_
  * ones take no block. A *flat* set is one plain bitmap of its universe, and has no pool.
  *
  * Directory, pool and blocks, or the bitmap, lie in the context's memory, on a GPU context the device's, and
- * its kernels work on them: they take blocks from the pool and give them back, by a queue of the blocks that are
- * free. An update copies 48 bytes for each chunk that it touches from the host to the device, and no members;
- * the host waits once, for the word that there is enough. */
+ * its kernels work on them: they take blocks from the pool and give them back, by a queue of the blocks that
+ * are free. An update copies 48 bytes for each chunk that it touches from the host to the device, and no
+ * members; the host waits once, for the word that there is enough. */
 typedef enum cohort_set_layout {
     /* flat with a `limit` of up to 2^24, else chunks */
     COHORT_SET_CHOSEN = 0,
@@ -490,13 +491,13 @@ typedef enum cohort_set_op {
     COHORT_SET_FLIP = 3
 } cohort_set_op;
 
-/* Changes the set by a source of its type and of one set at most, as cohort_sets_build takes them: integers in
- * any order and more than once, ranges, bitmaps, Roaring, working sets. O(n) but for sorting, and O(chunks
- * changed). COHORT_RANGE: a member is not below the limit. COHORT_FULL: fewer blocks are left than chunks need
- * that come to be partly filled; what the call gives back does not count. COHORT_NO_MEMORY. The set is as it
- * was then. Waits. But FORM_MEMBERS in device memory, without groups and offsets, does not: cohort_wait tells
- * of RANGE and FULL, which it also is if the directory lacks nodes, for which an update that waits makes room.
- * That takes some 30 bytes of workspace a member, of 64-bit ones up to 100. */
+/* Changes the set by a source of its type and of one set at most, as cohort_sets_build takes them: integers
+ * in any order and more than once, ranges, bitmaps, Roaring, working sets. O(n) but for sorting, and O(chunks
+ * changed). COHORT_RANGE: a member is not below the limit. COHORT_FULL: fewer blocks are left than chunks
+ * need that come to be partly filled; what the call gives back does not count. COHORT_NO_MEMORY. The set is
+ * as it was then. Waits. But FORM_MEMBERS in device memory, without groups and offsets, does not: cohort_wait
+ * tells of RANGE and FULL, which it also is if the directory lacks nodes, for which an update that waits
+ * makes room. That takes some 30 bytes of workspace a member, of 64-bit ones up to 100. */
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 
@@ -519,10 +520,10 @@ COHORT_API cohort_status cohort_set_export(const cohort_set *set, cohort_sets_ta
 COHORT_API cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void *values,
                                              uint8_t *hit);
 
-/* A view for code of the user's own (cohort/device/set.h): the directory itself, on a GPU context for kernels.
- * Whatever is enqueued behind a change sees the set as it is then. Valid until the set is destroyed, or until an
- * update makes room for more nodes of the directory, which those of sets with a limit of up to 2^32 never do.
- * Does not wait. O(1). */
+/* A view for code of the user's own (cohort/device/set.h): the directory itself, on a GPU context for
+ * kernels. Whatever is enqueued behind a change sees the set as it is then. Valid until the set is destroyed,
+ * or until an update makes room for more nodes of the directory, which those of sets with a limit of up to
+ * 2^32 never do. Does not wait. O(1). */
 COHORT_API cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view *view);
 
 #ifdef __cplusplus

@@ -40,8 +40,8 @@ static cohort_status check_options(cohort_context *context, cohort_set_options *
     return COHORT_OK;
 }
 
-/* Blocks of a set that does not say how many: one for each chunk, as far as 32 bits of integers have them; or,
- * if that is more, so many for each chunk that the device can work on at once, a warp or thread each. */
+/* Blocks of a set that does not say how many: one for each chunk, as far as 32 bits of integers have them;
+ * or, if that is more, so many for each chunk that the device can work on at once, a warp or thread each. */
 #define BLOCKS_MANY 65536u
 #define BLOCKS_EACH 8u
 #define WARPS_MOST  64u /* of a multiprocessor */

@@ -1,9 +1,9 @@
 /* api/set.h: what a working set is inside, and what the files of the API do with it.
  *
- * All of it lies in the context's memory: the directory, which says what chunks there are, which are full, how
- * many members each has, and which block; two rings of the blocks and the nodes that are free; the blocks; and
- * what the set knows of itself (struct set_words). The host keeps pointers and sizes. What it wants to know of
- * a set it copies, which waits. */
+ * All of it lies in the context's memory: the directory, which says what chunks there are, which are full,
+ * how many members each has, and which block; two rings of the blocks and the nodes that are free; the
+ * blocks; and what the set knows of itself (struct set_words). The host keeps pointers and sizes. What it
+ * wants to know of a set it copies, which waits. */
 #ifndef COHORT_API_SET_H
 #define COHORT_API_SET_H
 
@@ -86,8 +86,8 @@ cohort_status set_change_by(cohort_set *set, const char *call, enum set_change_k
 /* The steps behind JUDGE. nodes: 0: none are needed. */
 cohort_status set_go(const cohort_set *set, struct set_work *work, uint64_t nodes);
 
-/* set_members.c: is the source one that a change without a wait can be made by? Then the change, whose verdict
- * cohort_wait tells. COHORT_NO_MEMORY. */
+/* set_members.c: is the source one that a change without a wait can be made by? Then the change, whose
+ * verdict cohort_wait tells. COHORT_NO_MEMORY. */
 int set_members_fit(const cohort_set *set, const cohort_sets_source *source);
 cohort_status set_members(cohort_set *set, enum set_change_kind kind, const cohort_sets_source *source);
 

@@ -1,5 +1,5 @@
-/* set_in_place.c: queries whose answer goes into one of their two operands, `a &= b` and the like. They change
- * the set where it is: no answer is written down first, and no second set is in memory. */
+/* set_in_place.c: queries whose answer goes into one of their two operands, `a &= b` and the like. They
+ * change the set where it is: no answer is written down first, and no second set is in memory. */
 #include "api/set.h"
 
 #include <string.h>

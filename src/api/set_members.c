@@ -1,6 +1,7 @@
 /* set_members.c: updates of a working set by integers in the device's memory, without a wait: sorted, rid of
- * duplicates and cut into chunks by the steps that make collections (shape/sets.h), and then taken through the
- * directory (shape/set_pool.h). All of it has fixed room: how many chunks there are is read by the device. */
+ * duplicates and cut into chunks by the steps that make collections (shape/sets.h), and then taken through
+ * the directory (shape/set_pool.h). All of it has fixed room: how many chunks there are is read by the
+ * device. */
 #include <string.h>
 
 #include "api/set.h"

@@ -1,5 +1,5 @@
-/* set_pool.c: the memory of a working set: blocks, the directory, the two rings of what is free, and the words
- * that count (shape/set_pool.h). */
+/* set_pool.c: the memory of a working set: blocks, the directory, the two rings of what is free, and the
+ * words that count (shape/set_pool.h). */
 #include "api/set.h"
 
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 
 #define SET_NONE 0xffffffffu /* no block, no node */
 
-/* SETS_OR, SETS_ANDNOT, SETS_XOR and SETS_AND do the first four to a chunk. KEEP: what the change has not goes
- * out; it has a piece for each chunk of the set. ASSIGN: the set becomes what it is given. */
+/* SETS_OR, SETS_ANDNOT, SETS_XOR and SETS_AND do the first four to a chunk. KEEP: what the change has not
+ * goes out; it has a piece for each chunk of the set. ASSIGN: the set becomes what it is given. */
 enum set_change_kind { SET_ADD = 1, SET_REMOVE = 2, SET_FLIP = 3, SET_KEEP = 4, SET_ASSIGN = 5 };
 
 /* What a block holds before it is changed: its members, or whatever was left there. */
@@ -32,9 +32,9 @@ struct set_piece {
 
 /* ---- the directory and the pool, in the context's memory ----------------------------------------------- */
 
-/* A queue of the numbers that are free, in a ring of as many slots as there are numbers. Taken and given: ever
- * since it was set up. Number k of those to be taken lies in slot k % room. A slot holds its number xor its
- * own place, so that slots of zeros hold all numbers in order. */
+/* A queue of the numbers that are free, in a ring of as many slots as there are numbers. Taken and given:
+ * ever since it was set up. Number k of those to be taken lies in slot k % room. A slot holds its number xor
+ * its own place, so that slots of zeros hold all numbers in order. */
 struct set_ring {
     co_u64 taken, given;
 };

@@ -3,10 +3,10 @@
  *
  * The directory is a tree over the keys of chunks, 64 children a node. Blocks and nodes are taken from two
  * rings (shape/set.h). First all pieces say what they need (SEE). The sum is compared with what there is
- * (JUDGE), and that is the last step at which a change can fail: nothing has been touched so far. Then there is
- * enough for everybody, and to take is to draw a number, to give is to draw one and to write. A ring that is
- * given to meanwhile would have to say when a slot is written; so taking and giving are steps of their own,
- * and what one step writes the next one reads.
+ * (JUDGE), and that is the last step at which a change can fail: nothing has been touched so far. Then there
+ * is enough for everybody, and to take is to draw a number, to give is to draw one and to write. A ring that
+ * is given to meanwhile would have to say when a slot is written; so taking and giving are steps of their
+ * own, and what one step writes the next one reads.
  *
  * Who makes a node, and who gives it back: keys ascend, so of the pieces below a node the first one differs
  * from the piece before it in what is above the node's digits, and the last one from the piece behind it. The

@@ -1,5 +1,5 @@
-/* test_set_pool.c: the pool of a working set. After each change its memory is read as it lies there: every block
- * and every node is in its ring once, or in the directory once. Where blocks run out nothing at all has
+/* test_set_pool.c: the pool of a working set. After each change its memory is read as it lies there: every
+ * block and every node is in its ring once, or in the directory once. Where blocks run out nothing at all has
  * changed, wherever that is. */
 #include <stdlib.h>
 
