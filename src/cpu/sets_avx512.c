@@ -1,4 +1,5 @@
-/* cpu/sets_avx512.c: the inner loops of sets with AVX-512, with VPOPCNTDQ and VBMI2: Ice Lake, Zen 4 and later. */
+/* cpu/sets_avx512.c: the inner loops of sets with AVX-512, and VPOPCNTDQ and VBMI2: Ice Lake, Zen 4
+ * and later. */
 #include "sets_vector.h"
 
 #if CPU_VECTORS

@@ -1,4 +1,5 @@
-/* cpu/sets_avx512_bw.c: the inner loops of sets with AVX-512, with no more of it than any server has that has it at all. */
+/* cpu/sets_avx512_bw.c: the inner loops of sets with AVX-512, with no more of it than any server has that
+ * has it at all. */
 #include "sets_vector.h"
 
 #if CPU_VECTORS

@@ -1,6 +1,6 @@
-/* test_sets_vectors.c: the CPU's loops over arrays of 16-bit numbers, bitmaps and runs, at each level that the
- * processor has, against walks from number to number. What lies behind an array changes nothing, and nothing
- * is written behind the room that is due: so each array has numbers behind it, of several kinds. */
+/* test_sets_vectors.c: the CPU's loops over arrays of 16-bit numbers, bitmaps and runs, at each level that
+ * the processor has, against walks from number to number. What lies behind an array changes nothing, and
+ * nothing is written behind the room that is due: so each array has numbers behind it, of several kinds. */
 #include "cpu/sets_vector.h"
 #include "test.h"
 
