@@ -9,8 +9,8 @@
 struct group_fold {
     uint32_t state; /* enum group_state */
     int rows;       /* COUNT: null rows too; there is no column */
-    /* not of bytes, but for WIDE, where it is of 16 and marked as for COUNT; FIRST, LAST: not KEYS_FLOAT, lest
-     * bits be lost */
+    /* not of bytes, but for WIDE, where it is of 16 and marked as for COUNT; FIRST, LAST: not
+     * KEYS_FLOAT, lest bits be lost */
     struct keys_column column;
     void *states; /* groups of them */
 };

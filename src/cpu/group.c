@@ -63,7 +63,8 @@ static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t
     p->count = n;
 }
 
-/* The values of the picked rows, of WIDE their numbers, and their states; 0: none is null, and there are no states. */
+/* The values of the picked rows, of WIDE their numbers, and their states; 0: none is null, and there
+ * are no states. */
 static int load_picked(const struct picked *p, const struct group_fold *f, uint64_t begin, uint32_t count,
                        uint64_t *words, uint8_t *states)
 {

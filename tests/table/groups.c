@@ -264,8 +264,8 @@ static struct cells cells_of(const struct due *d, uint64_t group, uint32_t colum
     return v;
 }
 
-/* The sum of decimals: its words of 64 bits, the upper ones with a sign, of which there may be many. 0: it has
- * more than 38 digits. */
+/* The sum of decimals: its words of 64 bits, the upper ones with a sign, of which there may be many. 0: it
+ * has more than 38 digits. */
 static int decimal_sum(const struct cells *v, wide *sum)
 {
     wide high = 0, low = 0, most = 1;
