@@ -2,10 +2,11 @@
  * hundred million.
  *
  * Keys are equally often, in scattered places, or by Zipf's law with exponent 1. A fixed map is made for just
- * so many keys and cleared before each run; a growing one is made anew, for one key, before each. When a row
- * has been measured the map must have as many pairs as there are keys (by Zipf's law no more). On a CPU a
- * plain loop of one thread (sums_loop.c) stands beside, in a table made for as many keys; and, of 64-bit keys and
- * values, polars, duckdb and pandas (peers/peer_sums.py), whose answers are judged by a sum over all entries. */
+ * so many keys and cleared before each run; a growing one is made anew, for one key, before each. When a
+ * row has been measured the map must have as many pairs as there are keys (by Zipf's law no more). On a
+ * CPU a plain loop of one thread (sums_loop.c) stands beside, in a table made for as many keys; and, of
+ * 64-bit keys and values, polars, duckdb and pandas (peers/peer_sums.py), whose answers are judged by a
+ * sum over all entries. */
 #include "map.h"
 #include "sums_loop.h"
 #include "zipf.h"

@@ -16,6 +16,8 @@
  *   SUM            integers, bool, floats   i64, u64 (of unsigned and bool), f64. Integers: exact, or
  *                                           COHORT_OVERFLOW by cohort_group_finish, which names the column
  *                                           and the group
+ *                  decimals                 decimal128 of 38 digits and the same scale; exact, or
+ *                                           COHORT_OVERFLOW
  *   MEAN VAR SD    integers, bool, floats   f64. VAR and SD of a sample (n - 1; null of one value)
  *   MIN MAX        all                      the column's type; NaN is above all numbers; strings as bytes
  *   FIRST LAST     all                      the column's type: of the first or last row that is not null
@@ -38,7 +40,7 @@
  *
  *     ROWS COUNT ANY ALL                                8 bytes
  *     MIN MAX FIRST LAST of up to 8 bytes              16
- *     SUM MEAN of floats 16, reproducible 64, of integers 24
+ *     SUM MEAN of floats 16, reproducible 64, of integers 24, of decimals 32
  *     VAR SD                                           32
  *     MIN MAX FIRST LAST of strings and wider values   24, and twice the bytes of the value; 4 bytes a row
  *     NUNIQUE: as keys of two columns, the group's number, of 4 bytes, and the value; and 28 bytes a row

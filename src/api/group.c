@@ -211,7 +211,7 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
         return group_part_pairs(st, i, table_column_retain(p->column), st->rows, st->ids);
     if (a->way == GROUP_BY_TEXT && p->values.kind == KEYS_RAW)
         p->values.kind = KEYS_WIDE;
-    if (a->state == GROUP_COUNT) { /* nulls alone count */
+    if (a->state == GROUP_COUNT || a->state == GROUP_WIDE) { /* nulls alone count, or are loaded */
         p->values.kind = KEYS_RAW;
         p->values.bytes = 0;
     }

@@ -2,6 +2,7 @@
 #include "group.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "keys_order.h"
@@ -60,9 +61,18 @@ cohort_status group_texts_column(cohort_group *g, const struct group_aggregate *
     return COHORT_OK;
 }
 
+#define FORMAT_BYTES 24
+
 /* ---- formats ------------------------------------------------------------------------------------------- */
 
-static const char *result_format(const struct group_aggregate *a)
+/* The sum of decimals has their scale, and all digits that there may be: in `own`. */
+static const char *decimal_format(const struct group_aggregate *a, char own[FORMAT_BYTES])
+{
+    snprintf(own, FORMAT_BYTES, "d:38,%d", atoi(strchr(a->format, ',') + 1));
+    return own;
+}
+
+static const char *result_format(const struct group_aggregate *a, char own[FORMAT_BYTES])
 {
     switch (a->op) {
     case COHORT_AGGREGATE_ROWS:
@@ -70,7 +80,10 @@ static const char *result_format(const struct group_aggregate *a)
     case COHORT_AGGREGATE_NUNIQUE:
         return "L";
     case COHORT_AGGREGATE_SUM:
-        return a->type.number == TABLE_FLOAT ? "g" : a->type.number == TABLE_SIGNED ? "l" : "L";
+        return a->state == GROUP_WIDE           ? decimal_format(a, own)
+               : a->type.number == TABLE_FLOAT  ? "g"
+               : a->type.number == TABLE_SIGNED ? "l"
+                                                : "L";
     case COHORT_AGGREGATE_MEAN:
     case COHORT_AGGREGATE_VAR:
     case COHORT_AGGREGATE_SD:
@@ -154,9 +167,10 @@ static cohort_status overflow(cohort_group *g, const struct group_aggregate *a, 
     key_text(g, keys, group, key, sizeof key);
     return context_fail(
         g->host, COHORT_OVERFLOW,
-        "cohort_group_finish: the sum of column '%.60s' (%.10s) does not fit into 64 bits: row %llu of the "
+        "cohort_group_finish: the sum of column '%.60s' (%.10s) does not fit into %s: row %llu of the "
         "groups, %s",
-        a->column, a->format, (unsigned long long)group, key);
+        a->column, a->format, a->state == GROUP_WIDE ? "38 digits" : "64 bits", (unsigned long long)group,
+        key);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
@@ -220,10 +234,12 @@ static cohort_status aggregate_column(cohort_group *g, const char *call, struct 
                                       cohort_frame *keys, struct table_column **out)
 {
     uint64_t n = g->of.count;
-    const char *format = result_format(a);
+    char own[FORMAT_BYTES];
+    const char *format = result_format(a, own);
     if (a->way == GROUP_BY_TEXT)
         return group_texts_column(g, a, format, out);
-    cohort_status s = table_column_room(g->host, format, n, (n + 1) * 8, 1, out);
+    cohort_status s =
+        table_column_room(g->host, format, n, (n + 1) * (a->state == GROUP_WIDE ? 16 : 8), 1, out);
     if (!s && a->way == GROUP_BY_KEYS)
         s = count_pairs(g, call, a, *out);
     else if (!s)

@@ -23,7 +23,7 @@ static int choose(const cohort_group *g, struct group_aggregate *a)
 {
     int is_float = a->type.number == TABLE_FLOAT,
         is_text = a->type.bytes > 8 || a->type.number == TABLE_BYTES;
-    int is_number = a->type.sums && !is_text;
+    int is_number = a->type.sums && !is_text, is_wide = a->type.sums && a->type.bytes == 16;
     a->way = GROUP_BY_STATE;
     switch (a->op) {
     case COHORT_AGGREGATE_ROWS:
@@ -32,8 +32,11 @@ static int choose(const cohort_group *g, struct group_aggregate *a)
         return 1;
     case COHORT_AGGREGATE_SUM:
     case COHORT_AGGREGATE_MEAN:
-        a->state = !is_float ? GROUP_SUM : g->reproducible ? GROUP_EXACT : GROUP_FLOATS;
-        return is_number;
+        a->state = is_wide           ? GROUP_WIDE
+                   : !is_float       ? GROUP_SUM
+                   : g->reproducible ? GROUP_EXACT
+                                     : GROUP_FLOATS;
+        return is_number || (is_wide && a->op == COHORT_AGGREGATE_SUM);
     case COHORT_AGGREGATE_VAR:
     case COHORT_AGGREGATE_SD:
         a->state = GROUP_MOMENTS;

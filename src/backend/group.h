@@ -7,10 +7,12 @@
 #include "shape/group_value.h"
 
 struct group_fold {
-    uint32_t state;            /* enum group_state */
-    int rows;                  /* COUNT: null rows too; there is no column */
-    struct keys_column column; /* not of bytes; FIRST, LAST: not KEYS_FLOAT, lest bits be lost */
-    void *states;              /* groups of them */
+    uint32_t state; /* enum group_state */
+    int rows;       /* COUNT: null rows too; there is no column */
+    /* not of bytes, but for WIDE, where it is of 16 and marked as for COUNT; FIRST, LAST: not
+     * KEYS_FLOAT, lest bits be lost */
+    struct keys_column column;
+    void *states; /* groups of them */
 };
 
 struct group_batch {
@@ -29,7 +31,7 @@ struct group_values {
     void *data;
     uint64_t *validity; /* whole words */
     co_u64 nulls;       /* found: how many */
-    co_u64 overflow;    /* the first group whose sum does not fit into 64 bits; all ones: none */
+    co_u64 overflow;    /* the first group whose sum does not fit; all ones: none */
 };
 
 struct group_backend {

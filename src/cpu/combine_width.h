@@ -1,16 +1,16 @@
-/* cpu/combine_width.h: the loops of combine.c, for one width. Included by combine_loops.h once per instance;
- * those without values have none.
+/* cpu/combine_width.h: the loops of combine.c, for one width. Included by combine_loops.h once per
+ * instance; those without values have none.
  *
- * A table is a row of lines of memory, each with 4 or 8 keys and, behind them, their values. A key's home is a
- * line, by the upper bits of a product, and it lies in that or in one of the next lines, or nowhere. All keys
- * of a line are compared at once, and which of them it was is computed: so there is nothing to predict but
- * that the home has the key, which nearly always it has, since lines fill up far less often than single slots
- * are taken. Slots are never freed, so what came in stays where it is. The key whose bits are all 1 marks empty
- * slots; its value is kept apart.
+ * A table is a row of lines of memory, each with 4 or 8 keys and, behind them, their values. A key's home
+ * is a line, by the upper bits of a product, and it lies in that or in one of the next lines, or nowhere.
+ * All keys of a line are compared at once, and which of them it was is computed: so there is nothing to
+ * predict but that the home has the key, which nearly always it has, since lines fill up far less often
+ * than single slots are taken. Slots are never freed, so what came in stays where it is. The key whose
+ * bits are all 1 marks empty slots; its value is kept apart.
  *
- * Where keys are very few, entries in a row would wait for each other's sums: then there are four tables in
- * one, and entry i goes into number i % 4 (`stride`; else it is 0, and they are all the same). A key that is in
- * several goes on from each.
+ * Where keys are very few, entries in a row would wait for each other's sums: then there are four tables
+ * in one, and entry i goes into number i % 4 (`stride`; else it is 0, and they are all the same). A key
+ * that is in several goes on from each.
  *
  * Parameters: those of shape/map_entry.h. */
 

@@ -63,11 +63,14 @@ static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t
     p->count = n;
 }
 
-/* The values of the picked rows, and their states; 0: none is null, and there are no states. */
+/* The values of the picked rows, of WIDE their numbers, and their states; 0: none is null, and there
+ * are no states. */
 static int load_picked(const struct picked *p, const struct group_fold *f, uint64_t begin, uint32_t count,
                        uint64_t *words, uint8_t *states)
 {
     const int some = !f->rows && keys_load(&f->column, begin, count, words, states);
+    for (uint32_t i = 0; f->state == GROUP_WIDE && i < count; i++)
+        words[i] = begin + i;
     for (uint32_t i = 0; !p->whole && i < p->count; i++)
         words[i] = words[p->at[i]];
     for (uint32_t i = 0; some && !p->whole && i < p->count; i++)
@@ -85,6 +88,14 @@ static uint32_t drop_nulls(const struct picked *p, const uint8_t *states, uint64
         n += !states[i];
     }
     return n;
+}
+
+static void fold_wide(struct group_wide *s, const void *column, uint64_t row)
+{
+    uint64_t value[2];
+    memcpy(value, (const char *)column + 16 * row, 16);
+    group_wide_add(s, value[0], value[1], 0 - (value[1] >> 63));
+    s->count++;
 }
 
 /* For each value: s is the state at `PLACE`. */
@@ -119,6 +130,8 @@ static void fold_values(uint32_t state, const struct keys_column *column, void *
         EACH(uint64_t, ++*s);
     case GROUP_SUM:
         EACH(struct group_sum, group_sum_add(s, words[i], sign & (0 - (words[i] >> 63))); s->count++);
+    case GROUP_WIDE:
+        EACH(struct group_wide, fold_wide(s, column->data, words[i]));
     case GROUP_FLOATS:
         EACH(struct group_floats, s->sum += group_real(words[i]); s->count++);
     case GROUP_EXACT:

@@ -91,6 +91,24 @@ static void store(const struct group_values *v, uint64_t first, uint32_t count, 
     }
 }
 
+/* Of WIDE, whose elements have 16 bytes. */
+static uint64_t load_wide(struct group_values *v, uint64_t first, uint32_t count)
+{
+    const struct group_wide *state = (const struct group_wide *)v->states + first;
+    uint64_t there = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        co_u64 word[2];
+        const int is = group_wide_told(&state[i], word);
+        if (is < 0)
+            co_min64(&v->overflow, first + i);
+        if (is <= 0)
+            word[0] = word[1] = 0;
+        memcpy((char *)v->data + (first + i) * sizeof word, word, sizeof word);
+        there |= (uint64_t)(is > 0) << i;
+    }
+    return there;
+}
+
 static void values_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct group_values *v = arg;
@@ -98,8 +116,10 @@ static void values_part(void *arg, uint64_t begin, uint64_t end, unsigned worker
     (void)worker;
     for (uint64_t first = begin; first < end; first += 64) {
         uint32_t count = end - first < 64 ? (uint32_t)(end - first) : 64;
-        uint64_t there = load(v, first, count, words);
-        store(v, first, count, words);
+        const int wide = v->told.state == GROUP_WIDE;
+        const uint64_t there = wide ? load_wide(v, first, count) : load(v, first, count, words);
+        if (!wide)
+            store(v, first, count, words);
         v->validity[first / 64] = there;
         nulls += count - (unsigned)__builtin_popcountll(there);
     }

@@ -173,7 +173,7 @@ static cohort_status cuda_group_values(cohort_context *context, struct group_val
 }
 
 const struct group_backend cuda_group_backend = {
-    .states = ~(1u << GROUP_MOMENTS),
+    .states = ~(1u << GROUP_MOMENTS | 1u << GROUP_WIDE),
     .may_fail = 1,
     .fold = cuda_group_fold,
     .merge = cuda_group_merge,

@@ -17,12 +17,18 @@ enum group_state {
     GROUP_FIRST, /* struct group_word, any 8 bytes */
     GROUP_LAST,
     GROUP_TRUTH, /* co_u64: bit 0: there was a true one, bit 1: a false one */
+    GROUP_WIDE,  /* struct group_wide: of integers of 16 bytes */
     GROUP_STATES
 };
 
 /* An integer of 128 bits, and how many were added to it: 2^64 of them cannot overflow. */
 struct group_sum {
     co_u64 low, high, count;
+};
+
+/* An integer of 192 bits, likewise. */
+struct group_wide {
+    co_u64 low, high, top, count;
 };
 
 struct group_floats {
@@ -56,6 +62,15 @@ CO_INLINE void group_sum_add(struct group_sum *s, co_u64 low, co_u64 high)
 {
     s->low += low;
     s->high += high + (s->low < low);
+}
+
+/* An integer of 16 bytes, with its sign. */
+CO_INLINE void group_wide_add(struct group_wide *s, co_u64 low, co_u64 high, co_u64 top)
+{
+    s->low += low;
+    const co_u64 carry = s->low < low, sum = s->high + high, more = sum < high;
+    s->high = sum + carry;
+    s->top += top + (more | (s->high < carry));
 }
 
 CO_INLINE void group_bin_add(struct group_exact *s, co_u32 bin, co_u64 low, co_u64 high)
@@ -167,6 +182,8 @@ CO_INLINE co_u32 group_state_bytes(co_u32 state)
     switch (state) {
     case GROUP_SUM:
         return sizeof(struct group_sum);
+    case GROUP_WIDE:
+        return sizeof(struct group_wide);
     case GROUP_FLOATS:
         return sizeof(struct group_floats);
     case GROUP_EXACT:
@@ -196,6 +213,11 @@ CO_INLINE void group_state_merge(co_u32 state, void *to, const void *from)
         group_sum_add((struct group_sum *)to, ((const struct group_sum *)from)->low,
                       ((const struct group_sum *)from)->high);
         ((struct group_sum *)to)->count += ((const struct group_sum *)from)->count;
+        return;
+    case GROUP_WIDE:
+        group_wide_add((struct group_wide *)to, ((const struct group_wide *)from)->low,
+                       ((const struct group_wide *)from)->high, ((const struct group_wide *)from)->top);
+        ((struct group_wide *)to)->count += ((const struct group_wide *)from)->count;
         return;
     case GROUP_FLOATS:
         ((struct group_floats *)to)->sum += ((const struct group_floats *)from)->sum;

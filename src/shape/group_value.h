@@ -213,7 +213,25 @@ CO_INLINE int group_sum_told(const struct group_told *t, const struct group_sum 
     return (is_signed ? sum->high == 0 - (sum->low >> 63) : !sum->high) ? 1 : -1;
 }
 
-/* The same of any state but MOMENTS. */
+/* The most that 38 digits tell, 10^38 - 1. */
+#define GROUP_DIGITS_LOW  0x098a223fffffffffull
+#define GROUP_DIGITS_HIGH 0x4b3b4ca85a86c47aull
+
+/* The same of 16 bytes, low word first, where a sum of more than 38 digits is one. */
+CO_INLINE int group_wide_told(const struct group_wide *s, co_u64 word[2])
+{
+    const co_u64 sign = 0 - (s->top >> 63), low = (s->low ^ sign) - sign,
+                 high = (s->high ^ sign) + (sign && !low);
+    word[0] = s->low;
+    word[1] = s->high;
+    if (!s->count)
+        return 0;
+    if (s->top != sign || s->high >> 63 != (sign & 1) || high > GROUP_DIGITS_HIGH)
+        return -1;
+    return high < GROUP_DIGITS_HIGH || low <= GROUP_DIGITS_LOW ? 1 : -1;
+}
+
+/* The same of any state but MOMENTS and WIDE. */
 CO_INLINE int group_state_told(const struct group_told *t, const void *state, co_u64 *word)
 {
     const struct group_floats *floats = (const struct group_floats *)state;

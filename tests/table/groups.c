@@ -16,10 +16,16 @@ int is_float(const char *f)
     return !f[1] && strchr("efg", f[0]);
 }
 
+static int is_decimal(const char *f)
+{
+    return f[0] == 'd';
+}
+
 static int allowed(cohort_aggregate_op op, const char *format)
 {
     switch (op) {
     case COHORT_AGGREGATE_SUM:
+        return is_number(format) || is_decimal(format);
     case COHORT_AGGREGATE_MEAN:
     case COHORT_AGGREGATE_VAR:
     case COHORT_AGGREGATE_SD:
@@ -149,6 +155,15 @@ const void *column_at(struct test *t, cohort_frame *frame, uint32_t column, uint
     return to;
 }
 
+wide decimal_value(struct test *t, int positive)
+{
+    wide most = 1, v = (wide)((wide_bits)test_random(t) << 36) + (int64_t)test_random(t);
+    for (int i = 0; i < 38; i++)
+        most *= 10;
+    v = !test_below(t, 3) ? v : most / (1 + (wide)test_below(t, 2)) - 1;
+    return positive || test_below(t, 2) ? v : -v;
+}
+
 /* ---- the oracle ---------------------------------------------------------------------------------------- */
 
 int same_keys(const struct plan *p, struct row a, struct row b)
@@ -249,6 +264,24 @@ static struct cells cells_of(const struct due *d, uint64_t group, uint32_t colum
     return v;
 }
 
+/* The sum of decimals: its words of 64 bits, the upper ones with a sign, of which there may be many. 0: it
+ * has more than 38 digits. */
+static int decimal_sum(const struct cells *v, wide *sum)
+{
+    wide high = 0, low = 0, most = 1;
+    for (uint64_t i = 0; i < v->count; i++) {
+        uint64_t word[2];
+        memcpy(word, v->cell[i].bytes, 16);
+        low += word[0];
+        high += (int64_t)word[1];
+    }
+    high += low >> 64;
+    *sum = (wide)((wide_bits)high << 64 | (uint64_t)low);
+    for (int i = 0; i < 38; i++)
+        most *= 10;
+    return *sum >> 64 == high && *sum<most && * sum> - most;
+}
+
 /* Does an integer sum of some group not fit? */
 int overflows(const struct plan *p, const struct due *d)
 {
@@ -257,9 +290,14 @@ int overflows(const struct plan *p, const struct due *d)
             const char *f = p->format[p->column[i]];
             struct cells v = cells_of(d, g, p->column[i]);
             wide sum = 0;
-            for (uint64_t k = 0; !is_float(f) && k < v.count; k++)
+            const int is_wide = is_decimal(f), fits = !is_wide || decimal_sum(&v, &sum);
+            for (uint64_t k = 0; !is_float(f) && !is_wide && k < v.count; k++)
                 sum += integer_of(f, v.cell[k]);
             free(v.cell);
+            if (!fits)
+                return 1;
+            if (is_wide)
+                continue;
             if (strchr("csil", f[0]) ? sum != (wide)(int64_t)sum : sum != (wide)(uint64_t)sum)
                 return 1;
         }
@@ -331,6 +369,8 @@ static int check_cell(cohort_aggregate_op op, const char *f, const struct cells 
     case COHORT_AGGREGATE_SUM:
         if (is_float(f))
             return check_float(op, f, v, d);
+        if (is_decimal(f))
+            return decimal_sum(v, &sum) && got.length == 16 && !memcmp(got.bytes, &sum, 16);
         for (uint64_t i = 0; i < v->count; i++)
             sum += integer_of(f, v->cell[i]);
         return number == (uint64_t)(wide_bits)sum;

@@ -55,6 +55,9 @@ cohort_group *simple(struct test *t, cohort_context *context, uint32_t aggregate
                      uint32_t reproducible);
 cohort_frame *two_columns(struct test *t, cohort_context *context, uint64_t n, const uint32_t *key,
                           cohort_type type, const void *value);
+/* A decimal of up to 38 digits, often the greatest one or half of it. */
+wide decimal_value(struct test *, int positive);
+
 const void *column_at(struct test *t, cohort_frame *frame, uint32_t column, uint64_t bytes, void *to);
 
 #endif

@@ -373,6 +373,35 @@ static void reproducible(struct test *t)
 
 /* ---- what is refused ----------------------------------------------------------------------------------- */
 
+/* Sums about the ends of 38 digits and of 128 bits. */
+static void decimals(struct test *t)
+{
+    const struct model_plan keys = {.rows = 5, .distinct = 1}, values = {5, .nulls = 20};
+    for (uint64_t round = 0; round < test_scale(t, 400, 1000, 4000); round++) {
+        struct plan p = {.keys = 1, .values = 1, .frames = 1, .aggregates = 1, .key = {"k"}};
+        struct due d;
+        wide value[5];
+        p.format[0] = "I", p.format[1] = "d:30,4", p.column[0] = 1;
+        p.aggregate[0] = (cohort_aggregate){COHORT_AGGREGATE_SUM, 0, "v", NULL};
+        model_open(&p.model[0], 5, 2);
+        model_fill(t, &p.model[0], 0, "k", p.format[0], &keys);
+        model_fill(t, &p.model[0], 1, "v", p.format[1], &values);
+        for (uint64_t i = 0, positive = test_below(t, 2); i < 5; i++) {
+            struct cell *c = &p.model[0].column[1].cell[i];
+            value[i] = decimal_value(t, (int)positive);
+            c->bytes = c->bytes ? (const void *)&value[i] : NULL;
+        }
+        p.frame[0] = model_frame(t, &p.model[0], t->context);
+        walk(&p, &d);
+        cohort_group *g = group_of(t, t->context, &p);
+        OK(t, cohort_group_add(g, p.frame[0]));
+        check_finish(t, &p, &d, g, overflows(&p, &d));
+        cohort_group_destroy(g);
+        due_close(&d);
+        plan_close(&p);
+    }
+}
+
 static void overflow(struct test *t)
 {
     static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
@@ -563,6 +592,7 @@ const struct test_case test_cases[] = {
     {"sorted", sorted, 0},
     {"many", many, 0},
     {"reproducible", reproducible, 0},
+    {"decimals", decimals, 0},
     {"overflow", overflow, 0},
     {"refuses", refuses, 0},
     {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
