@@ -36,7 +36,7 @@ judge "multimap: 10,000 values a key" grep -qE '^multimap retrieve .* 10000 ' pr
 judge "readers tell their gain" grep -qE '^multimap readers find .* gain [0-9.]+, gain of R [0-9.]+$' printed
 drawing "all experiments drawn" all.svg
 if [ "$device" = cpu ] && command -v python3 >/dev/null 2>&1 && ! "$cohort" info --device cpu | grep -q ', no jansson;'; then
-    mkdir -p engines odd
+    mkdir -p engines rivals
     cp "$here/../../bench/peers/peer_sums.py" engines/peer_sums
     chmod +x engines/peer_sums
     bench map $tiny --n 20000 --width 64/64 --experiment sums --peers engines --json engines.json >printed 2>said
@@ -48,12 +48,12 @@ if [ "$device" = cpu ] && command -v python3 >/dev/null 2>&1 && ! "$cohort" info
             5 * $(grep '^sums: without' printed | tr ' ' '\n' | grep -cE 'polars|duckdb|pandas'))) -eq 15
     fi
     printf '#!/bin/sh\necho "{\\"rows\\": [{\\"name\\": \\"sums add\\", \\"width\\": \\"64/64\\", \\"keys\\": \\"uniform\\", %s]}"\n' \
-        '\"at_name\": \"keys\", \"at\": 1, \"n\": 2000, \"median\": 1, \"peer\": {\"name\": \"pandas\"}, \"extras\": {\"groups\": 1, \"check\": 7}}' >odd/peer_sums
-    chmod +x odd/peer_sums
-    bench map $tiny --n 2000 --width 64/64 --experiment sums --peers odd >printed 2>said
+        '\"at_name\": \"keys\", \"at\": 1, \"n\": 2000, \"median\": 1, \"peer\": {\"name\": \"pandas\"}, \"extras\": {\"groups\": 1, \"check\": 7}}' >rivals/peer_sums
+    chmod +x rivals/peer_sums
+    bench map $tiny --n 2000 --width 64/64 --experiment sums --peers rivals >printed 2>said
     judge "sums: another answer ends it" test $? -eq 1 -a "$(grep -c 'sums, uniform, 1 keys: another answer of pandas' said)" -eq 1
     judge "sums: a line says who is not there" grep -q '^sums: without polars, duckdb ' printed
-    rm -r engines odd
+    rm -r engines rivals
 else
     skip "sums beside engines of tables" "the device is $device, or python3 or libjansson is missing"
 fi
