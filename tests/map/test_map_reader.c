@@ -101,7 +101,8 @@ static void refuses_changes(struct test *t, cohort_map *reader, cohort_map *map)
 
 static void read_map(struct test *t, cohort_layout layout)
 {
-    uint64_t n = test_scale(t, 3000, 20000, 100000);
+    /* Of weak memory each simulated lane keeps what it has seen: time grows with the square of the keys. */
+    uint64_t n = test_size(t, test_scale(t, 3000, 20000, 100000), test_scale(t, 3000, 6000, 10000));
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     cohort_map *map, *reader;
     struct reading r[THREADS];
