@@ -242,8 +242,8 @@ static PyObject *multimap_retrieve(PyObject *module, PyObject *const *arguments,
 }
 
 /* Everything into arrays for n keys and as many values as they hold; *grown if another thread has inserted
- * since they were made, and then nothing is written. The library puts the levels together for it, so it counts
- * as a change. */
+ * since they were made, and then nothing is written. The library puts the levels together for it, so it
+ * counts as a change. */
 static bool export_all(handle *h, context *at, array *keys, array *offsets, array *values, bool *grown)
 {
     uint64_t n = 0, total = 0;
