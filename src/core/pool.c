@@ -88,8 +88,10 @@ void *pool_find_close(cohort_context *context, uint64_t size)
 
 void pool_drop(cohort_context *context, void *memory)
 {
+    if (!memory)
+        return;
     struct pool *pool = &context->pool;
-    for (size_t i = 0; memory && i < pool->count; i++)
+    for (size_t i = 0; i < pool->count; i++)
         if (pool->blocks[i].memory == memory) {
             drop(context, &pool->blocks[i]);
             return;
@@ -105,8 +107,10 @@ void pool_put(cohort_context *context, void *memory, uint64_t size)
 
 void pool_give(cohort_context *context, void *memory)
 {
+    if (!memory) /* what was never opened has no context either */
+        return;
     struct pool *pool = &context->pool;
-    for (size_t i = 0; memory && i < pool->count; i++)
+    for (size_t i = 0; i < pool->count; i++)
         if (pool->blocks[i].memory == memory)
             pool->blocks[i].busy = 0;
 }
