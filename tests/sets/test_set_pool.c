@@ -112,7 +112,8 @@ static void change(struct working *s, cohort_set_op op, const struct plain *p)
 
 static void every_number(struct test *t)
 {
-    for (uint64_t round = 0; round < test_scale(t, 10, test_size(t, 60, 10), 400); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 10, test_size(t, 60, 10), test_size(t, 400, 40));
+         round++) {
         struct working s;
         working_draw(t, &s, (int)test_below(t, 2));
         judge_pool(&s);
@@ -144,7 +145,8 @@ static void round_and_round(struct test *t)
 {
     struct working s;
     working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 3);
-    for (uint64_t round = 0; round < test_scale(t, 20, test_size(t, 100, 20), 1000); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 20, test_size(t, 100, 20), test_size(t, 1000, 80));
+         round++) {
         uint64_t chunk = test_below(t, 2) ? test_below(t, 1ull << 48) : round, at[3];
         for (int i = 0; i < 3; i++)
             at[i] = (chunk << 16) + (test_below(t, 2) ? test_below(t, 65536) : test_below(t, 3) << 16);
@@ -265,7 +267,7 @@ static void without_a_wait(struct test *t)
 {
     if (t->memory != TEST_DEVICE)
         test_skip(t, "where arrays are the host's, updates wait");
-    for (uint64_t round = 0; round < test_scale(t, 6, test_size(t, 40, 6), 200); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 6, test_size(t, 40, 6), test_size(t, 200, 24)); round++) {
         struct working s;
         const uint64_t limit = test_below(t, 2) ? 40 << 16 | 77 : 0, blocks = 24;
         cohort_status due = COHORT_OK;
@@ -422,7 +424,8 @@ static void judge_two(struct working *a, const struct plain *other, struct worki
 
 static void in_place(struct test *t)
 {
-    for (uint64_t round = 0; round < test_scale(t, 5, test_size(t, 100, 12), 500); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 5, test_size(t, 100, 12), test_size(t, 500, 48));
+         round++) {
         struct working a, b;
         working_draw(t, &a, (int)test_below(t, 2));
         working_open(t, &b, a.wide, COHORT_SET_CHUNKS, 0, 300);
