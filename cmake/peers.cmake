@@ -39,6 +39,7 @@ else()
 endif()
 
 # duckdb, polars and pandas are Python's: scripts, which print no rows where they are missing.
+configure_file(bench/peers/engines.py ${PROJECT_BINARY_DIR}/peers/engines.py COPYONLY)
 configure_file(bench/peers/peer_tables.py ${PROJECT_BINARY_DIR}/peers/peer_tables COPYONLY)
 configure_file(bench/peers/peer_sums.py ${PROJECT_BINARY_DIR}/peers/peer_sums COPYONLY)
 

@@ -1,49 +1,31 @@
 #!/usr/bin/env python3
-"""duckdb, polars and pandas: sums by key of `bench map --experiment sums`, 64-bit keys and values, each engine from its own
-resident form; rows as JSON.
+"""duckdb, polars and pandas: sums by key of `bench map --experiment sums`, 64-bit keys and values, each engine
+from its own resident form; rows as JSON.
 
-The columns are those of bench/sums.c. Every answer is judged by the sum over all groups of the sum times a mix of the key,
-modulo 2^64, which the entries themselves give without a group; our bench judges this in turn by its own columns. An engine
-that is not installed has no rows.
+The columns are those of bench/sums.c. Every answer is judged by the sum over all groups of the sum times a mix of
+the key, modulo 2^64, which the entries themselves give without a group; our bench judges this in turn by its own
+columns. An engine that is not installed has no rows.
 """
-import os
+import importlib
+import math
 import sys
 
-options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-if options.get("--experiment") != "map sums":
-    print('{"rows": []}')
-    sys.exit(0)
-threads = int(options.get("--threads", "1"))
-os.environ["POLARS_MAX_THREADS"] = str(threads)
+import engines
+from engines import mix, options, threads
 
+engines.only("map sums")
 try:
     import numpy as np
     import pyarrow as pa
 except ImportError:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    python = os.path.join(cache, "cohort", "tables", "bin", "python3")
-    if os.path.exists(python) and not sys.executable.startswith(os.path.dirname(python)):
-        os.execv(python, [python, *sys.argv])
-    print('{"rows": []}')
-    sys.exit(0)
-
-import importlib
-import json
-import math
-import time
+    engines.elsewhere()
 
 N, RUNS, STEP = int(options["--n"]), int(options.get("--runs", "3")), int(options.get("--step", "10"))
 MOST = 100000000
 u64 = np.uint64
 
 
-# ---- the columns: bench/keys.h, bench/zipf.h -------------------------------------------------------------------------------
-
-def mix(x):
-    x = (x ^ (x >> u64(33))) * u64(0xFF51AFD7ED558CCD)
-    x = (x ^ (x >> u64(33))) * u64(0xC4CEB9FE1A85EC53)
-    return x ^ (x >> u64(33))
-
+# ---- the columns: bench/keys.h, bench/zipf.h ------------------------------------------------------------
 
 def key(i):
     return mix(i + u64(0x51ED270B))
@@ -80,7 +62,7 @@ def check(keys, values):
     return int((mix(keys) * values).sum(dtype=u64) & u64(0xFFFFFFFF))
 
 
-# ---- the engines: each has a form, a question, and the groups of an answer ----------------------------------------------------
+# ---- the engines: each has a form, a question, and the groups of an answer --------------------------------
 
 def polars_run(pl, keys, values):
     x = pl.DataFrame({"k": keys.view(np.int64), "v": values.view(np.int64)})
@@ -97,7 +79,8 @@ def duckdb_run(duckdb, keys, values):
     yield lambda: db.execute("CREATE OR REPLACE TABLE answer AS SELECT k, SUM(v) AS v FROM x GROUP BY k")
     yield
     wide = 1 << 64
-    answer = db.execute(f"SELECT k, CAST((v % {wide} + {wide}) % {wide} AS UBIGINT) AS v FROM answer").fetchnumpy()
+    answer = db.execute(
+        f"SELECT k, CAST((v % {wide} + {wide}) % {wide} AS UBIGINT) AS v FROM answer").fetchnumpy()
     yield answer["k"], answer["v"]
 
 
@@ -106,16 +89,6 @@ def pandas_run(pd, keys, values):
     yield lambda: x.groupby("k", sort=False)["v"].sum()
     answer = yield
     yield answer.index.to_numpy(), answer.to_numpy()
-
-
-def measure(run):
-    seconds = []
-    for turn in range(RUNS + 1):
-        answer = None
-        start = time.perf_counter()
-        answer = run()
-        seconds.append(time.perf_counter() - start)
-    return sorted(seconds[1:]), answer
 
 
 report = []
@@ -129,15 +102,13 @@ def point(law, distinct, keys, values):
         except ImportError:
             continue
         steps = run(module, keys, values)
-        seconds, answer = measure(next(steps))
+        seconds, answer = engines.timed(next(steps), RUNS)
         next(steps)
         groups, sums = (np.ascontiguousarray(c).view(u64) for c in steps.send(answer))
         if check(groups, sums) != due or len(np.unique(groups)) != len(groups):
             sys.exit(f"{name}: another answer, {law}, {distinct} keys")
-        row = {"name": "sums add", "width": "64/64", "keys": law, "at_name": "keys", "at": distinct, "n": N,
-               "unit": "M/s", "scale": 1e-6, "median": N / seconds[RUNS // 2], "least": N / seconds[-1],
-               "most": N / seconds[0], "runs": RUNS, "peer": {"name": name, "version": module.__version__},
-               "extras": {"groups": len(groups), "check": due}}
+        row = engines.row(name, module.__version__, N, seconds, name="sums add", width="64/64", keys=law,
+                          at_name="keys", at=distinct, extras={"groups": len(groups), "check": due})
         report.append(row if name == "pandas" else {**row, "threads": threads})  # pandas has one always
 
 
@@ -147,4 +118,4 @@ while distinct <= min(MOST, N):
     if distinct >= 100:
         point("zipf 1", distinct, key(zipf(distinct)), values)
     distinct *= STEP
-print(json.dumps({"rows": report}))
+engines.tell(report)

@@ -1,36 +1,21 @@
 #!/usr/bin/env python3
 """duckdb and polars: the questions of `bench table`, each engine from its own resident form; rows as JSON.
 
-The tables are those of bench/table_inputs.h. `--text dictionary` is polars' Categorical and, of groups, duckdb's ENUM (of at
-most a million values, else VARCHAR, as in joins); utf8 is both engines' strings. The answer's figures are taken after the
-timed runs.
+The tables are those of bench/table_inputs.h. `--text dictionary` is polars' Categorical and, of groups, duckdb's
+ENUM (of at most a million values, else VARCHAR, as in joins); utf8 is both engines' strings. The answer's figures
+are taken after the timed runs.
 """
-import os
-import sys
+import engines
+from engines import experiment, mix, options, threads
 
-options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-experiment = options.get("--experiment", "")
-if experiment not in ("table groups", "table joins"):
-    print('{"rows": []}')
-    sys.exit(0)
-threads = int(options.get("--threads", "1"))
-os.environ["POLARS_MAX_THREADS"] = str(threads)
-
+engines.only("table groups", "table joins")
 try:
     import duckdb
     import numpy as np
     import polars as pl
     import pyarrow as pa
 except ImportError:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    python = os.path.join(cache, "cohort", "tables", "bin", "python3")
-    if os.path.exists(python) and not sys.executable.startswith(os.path.dirname(python)):
-        os.execv(python, [python, *sys.argv])
-    print('{"rows": []}')
-    sys.exit(0)
-
-import json
-import time
+    engines.elsewhere()
 
 N, K, RUNS = int(options["--n"]), int(options.get("--k", "100")), int(options.get("--runs", "3"))
 INPUT, TEXT = options.get("--input", "plain"), options.get("--text", "dictionary")
@@ -39,13 +24,7 @@ QUERIES = options.get("--query", "all").split(",")
 u64 = np.uint64
 
 
-# ---- the tables: bench/table_inputs.h --------------------------------------------------------------------------------------
-
-def mix(x):
-    x = (x ^ (x >> u64(33))) * u64(0xFF51AFD7ED558CCD)
-    x = (x ^ (x >> u64(33))) * u64(0xC4CEB9FE1A85EC53)
-    return x ^ (x >> u64(33))
-
+# ---- the tables: bench/table_inputs.h --------------------------------------------------------------------
 
 def hashed(i, stream):
     return mix(i * u64(32) + u64(stream + 108))
@@ -135,7 +114,7 @@ def join_value(i, v):
     return np.where(is_null(i, 12 + v), u64(0), value) if NULLS else value
 
 
-# ---- as polars and arrow have them -----------------------------------------------------------------------------------------
+# ---- as polars and arrow have them -----------------------------------------------------------------------
 
 def column(value, form, digits=0, most=0):
     """An arrow array; 0 is null."""
@@ -188,7 +167,7 @@ def as_enums(table):
     return table
 
 
-# ---- answers ---------------------------------------------------------------------------------------------------------------
+# ---- answers ---------------------------------------------------------------------------------------------
 
 def number(frame, name):
     c = frame.get_column(name)
@@ -214,21 +193,10 @@ report = []
 
 
 def measure(peer, version, name, keys, run, answer):
-    seconds = []
-    for turn in range(RUNS + 1):
-        start = time.perf_counter()
-        result = run()
-        end = time.perf_counter()
-        if turn:
-            seconds.append(end - start)
-        if turn < RUNS:
-            del result
-    seconds.sort()
+    seconds, result = engines.timed(run, RUNS)
     extras = {"ms": seconds[RUNS // 2] * 1e3, **answer(result)}
-    report.append({
-        "name": name, "keys": keys, "variant": TEXT, "n": N, "threads": threads, "unit": "M/s", "scale": 1e-6,
-        "median": N / seconds[RUNS // 2], "least": N / seconds[-1], "most": N / seconds[0], "runs": RUNS,
-        "peer": {"name": peer, "version": version}, "extras": extras})
+    report.append(engines.row(peer, version, N, seconds, name=name, keys=keys, variant=TEXT, threads=threads,
+                              extras=extras))
 
 
 def database():
@@ -241,7 +209,7 @@ def from_duckdb(db):
     return lambda _: pl.from_arrow(db.execute("SELECT * FROM answer").to_arrow_table())
 
 
-# ---- groups ----------------------------------------------------------------------------------------------------------------
+# ---- groups ----------------------------------------------------------------------------------------------
 
 GROUPS = {
     "q1": (["id1"], [("sum", "v1")]),
@@ -289,7 +257,7 @@ def groups():
                 lambda: db.execute(sql), lambda _: answer_of(from_duckdb(db)(_), by, to))
 
 
-# ---- joins -----------------------------------------------------------------------------------------------------------------
+# ---- joins -----------------------------------------------------------------------------------------------
 
 JOINS = {"j1": ("id1", "r1", 1, "inner"), "j2": ("id2", "r2", 2, "inner"), "j3": ("id2", "r2", 2, "left"),
          "j4": ("id5", "r5", 2, "inner"), "j5": ("id3", "r3", 3, "inner")}
@@ -321,4 +289,4 @@ def joins():
 
 
 groups() if experiment == "table groups" else joins()
-print(json.dumps({"rows": report}))
+engines.tell(report)

@@ -99,8 +99,11 @@ static cohort_status pieces_by(struct changing *c, const cohort_set *by)
     if (!status)
         status = set_list(by, c->pieces, list);
     for (uint64_t i = 0; i < c->pieces && !status; i++)
-        put_piece(c, i, list[i].key, by->state.own.blocks + (co_u64)list[i].block * CO_CHUNK_WORDS,
-                  list[i].card == CO_CHUNK_IDS ? CO_CHUNK_FULL : CO_CHUNK_BITMAP, 0);
+        if (list[i].card == CO_CHUNK_IDS)
+            put_piece(c, i, list[i].key, NULL, CO_CHUNK_FULL, 0);
+        else
+            put_piece(c, i, list[i].key, by->state.own.blocks + (co_u64)list[i].block * CO_CHUNK_WORDS,
+                      CO_CHUNK_BITMAP, 0);
     free(list);
     return status;
 }

@@ -87,6 +87,48 @@ cohort_status sets_sum(cohort_context *context, co_u64 *a, uint64_t n, uint64_t 
     return status || !total ? status : sets_read(context, total, a + n);
 }
 
+struct sort sets_sort_of(uint64_t n, int wide, unsigned bits, const void *keys, void *keys_out)
+{
+    struct sort sort;
+    memset(&sort, 0, sizeof sort);
+    sort.n = n;
+    sort.order = wide ? SORT_U64 : SORT_U32;
+    sort.high_bit = bits;
+    sort.keys = keys;
+    sort.keys_out = keys_out;
+    return sort;
+}
+
+cohort_status sets_sort(struct sets_rooms *rooms, const struct sort *sort)
+{
+    cohort_context *context = rooms->context;
+    struct arena asked = {.asks = 1}, given = {NULL, 0, 0};
+    void *room = NULL;
+    if (!sort->n)
+        return COHORT_OK;
+    cohort_status status = context->backend->sort->run(context, sort, &asked);
+    if (!status)
+        status = sets_room(rooms, asked.used, 1, &room);
+    given.memory = room;
+    if (!status)
+        status = context->backend->sort->run(context, sort, &given);
+    sets_room_back(rooms, room);
+    return status;
+}
+
+cohort_status sets_flag_rooms(struct sets_rooms *rooms, struct sets_step *s, uint64_t items)
+{
+    const uint64_t words = sets_flag_words(items);
+    cohort_status status = sets_room(rooms, words, 4, &s->unique);
+    if (!status)
+        status = sets_room(rooms, words, 4, &s->starts);
+    if (!status)
+        status = sets_room(rooms, words + 1, 8, &s->unique_sums);
+    if (!status)
+        status = sets_room(rooms, words + 1, 8, &s->start_sums);
+    return status;
+}
+
 /* ---- collections --------------------------------------------------------------------------------------- */
 
 static cohort_status too_large(cohort_context *context, const struct sets_counts *n)

@@ -5,6 +5,7 @@
 
 #include "api/batch.h"
 #include "backend/sets.h"
+#include "backend/sort.h"
 #include "cohort/set.h"
 
 struct cohort_sets {
@@ -37,6 +38,19 @@ cohort_status sets_room(struct sets_rooms *, uint64_t entries, uint64_t unit, vo
 
 /* Gives one back before its time. */
 void sets_room_back(struct sets_rooms *, void *room);
+
+/* Ascending by the bits of keys of 4 or 8 bytes below `bits`; columns are still to be told. */
+struct sort sets_sort_of(uint64_t n, int wide, unsigned bits, const void *keys, void *keys_out);
+
+/* A sort, with its workspace for as long as it goes on. */
+cohort_status sets_sort(struct sets_rooms *, const struct sort *);
+
+/* Words of flags of so many items, and the step's rooms for the flags and what they come to. */
+static inline uint64_t sets_flag_words(uint64_t items)
+{
+    return items / 32 + (items % 32 != 0);
+}
+cohort_status sets_flag_rooms(struct sets_rooms *, struct sets_step *, uint64_t items);
 
 static inline unsigned sets_member_bytes(cohort_type type)
 {

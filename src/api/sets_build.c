@@ -7,12 +7,8 @@
  * Of bitmaps a piece is what lies in one chunk. The rest is the same for all: shape/sets.h. */
 #include "api/sets.h"
 
-#include "backend/sort.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-#define WORD 32u /* items that are flagged together */
 
 struct build {
     cohort_sets_source source;
@@ -232,15 +228,8 @@ static cohort_status sort_by(struct build *k, void **keys, unsigned key_bytes, u
                              co_u64 ***column)
 {
     struct sets_rooms *rooms = &k->rooms;
-    const struct backend *backend = rooms->context->backend;
     void *old[3] = {*keys, NULL, NULL};
-    struct sort sort;
-    struct arena arena = {.asks = 1}, given = {NULL, 0, 0};
-    memset(&sort, 0, sizeof sort);
-    sort.n = k->step.n;
-    sort.order = key_bytes == 8 ? SORT_U64 : SORT_U32;
-    sort.high_bit = high_bit ? high_bit : 1;
-    sort.keys = *keys;
+    struct sort sort = sets_sort_of(k->step.n, key_bytes == 8, high_bit ? high_bit : 1, *keys, NULL);
     cohort_status status = sets_room(rooms, sort.n, key_bytes, &sort.keys_out);
     for (int i = 0; i < columns && !status; i++) {
         old[1 + i] = *column[i];
@@ -250,17 +239,12 @@ static cohort_status sort_by(struct build *k, void **keys, unsigned key_bytes, u
     }
     sort.columns = (co_u32)columns;
     if (!status)
-        status = backend->sort->run(rooms->context, &sort, &arena);
-    if (!status)
-        status = sets_room(rooms, arena.used, 1, &given.memory);
-    if (!status)
-        status = backend->sort->run(rooms->context, &sort, &given);
+        status = sets_sort(rooms, &sort);
     if (status)
         return status;
     *keys = sort.keys_out;
     for (int i = 0; i < columns; i++)
         *column[i] = sort.column[i].out;
-    sets_room_back(rooms, given.memory);
     for (int i = 0; i <= columns; i++)
         sets_room_back(rooms, old[i]); /* the caller's are none of them, and stay */
     return COHORT_OK;
@@ -295,20 +279,6 @@ static cohort_status sort_entries(struct build *k)
 
 /* ---- flags, and what they come to ---- */
 
-static cohort_status flag_rooms(struct build *k, uint64_t items)
-{
-    struct sets_step *s = &k->step;
-    uint64_t words = items / WORD + (items % WORD != 0);
-    cohort_status status = sets_room(&k->rooms, words, 4, &s->unique);
-    if (!status)
-        status = sets_room(&k->rooms, words, 4, &s->starts);
-    if (!status)
-        status = sets_room(&k->rooms, words + 1, 8, &s->unique_sums);
-    if (!status)
-        status = sets_room(&k->rooms, words + 1, 8, &s->start_sums);
-    return status;
-}
-
 static void flag_rooms_back(struct build *k)
 {
     struct sets_step *s = &k->step;
@@ -338,7 +308,7 @@ static cohort_status put_in_order(struct build *k, struct findings *at)
 {
     struct sets_step *s = &k->step;
     int unordered = 0;
-    cohort_status status = flag_rooms(k, s->n);
+    cohort_status status = sets_flag_rooms(&k->rooms, s, s->n);
     if (!status)
         status = flag(k, s->n, at, &unordered);
     if (!status && unordered) {
@@ -353,7 +323,7 @@ static cohort_status put_in_order(struct build *k, struct findings *at)
 static cohort_status find_starts(struct build *k, uint64_t items)
 {
     struct sets_step *s = &k->step;
-    uint64_t words = items / WORD + (items % WORD != 0), found = 0;
+    uint64_t words = sets_flag_words(items), found = 0;
     cohort_status status = sets_sum(k->rooms.context, s->start_sums, words, &found);
     s->found = found;
     if (!status)
@@ -366,7 +336,7 @@ static cohort_status find_starts(struct build *k, uint64_t items)
 static cohort_status drop_duplicates(struct build *k)
 {
     struct sets_step *s = &k->step;
-    uint64_t words = s->n / WORD + (s->n % WORD != 0), unique = 0;
+    uint64_t words = sets_flag_words(s->n), unique = 0;
     cohort_status status = sets_sum(k->rooms.context, s->unique_sums, words, &unique);
     if (!status)
         status = find_starts(k, s->n);
@@ -397,10 +367,10 @@ static cohort_status drop_duplicates(struct build *k)
 static cohort_status unite(struct build *k)
 {
     struct sets_step *s = &k->step;
-    uint64_t words = s->n / WORD + (s->n % WORD != 0), united = 0;
+    uint64_t words = sets_flag_words(s->n), united = 0;
     cohort_status status = sort_entries(k);
     if (!status)
-        status = flag_rooms(k, s->n);
+        status = sets_flag_rooms(&k->rooms, s, s->n);
     if (!status)
         status = sets_room(&k->rooms, s->n, 8, &s->reach);
     uint64_t told = 1 + 3 * (s->n / SETS_REACH_TILE + 1);
@@ -452,7 +422,7 @@ static cohort_status find_pieces(struct build *k, uint64_t items, struct finding
 {
     struct sets_step *s = &k->step;
     int unordered;
-    cohort_status status = flag_rooms(k, items);
+    cohort_status status = sets_flag_rooms(&k->rooms, s, items);
     if (!status)
         status = flag(k, items, at, &unordered);
     if (!status)

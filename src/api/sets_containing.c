@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "backend/sort.h"
-
 /* ---- the index ----------------------------------------------------------------------------------------- */
 
 /* The parts of an index, in one piece of memory. */
@@ -34,24 +32,6 @@ static void parts_take(struct arena *arena, const struct sets_counts *n, uint64_
     p->listed_firsts = arena_take(arena, listed_spans * 8);
 }
 
-/* A sort, with its workspace for as long as it goes on. */
-static cohort_status sort_with_room(struct sets_rooms *rooms, const struct sort *sort)
-{
-    cohort_context *context = rooms->context;
-    struct arena asked = {.asks = 1}, given = {NULL, 0, 0};
-    void *room = NULL;
-    if (!sort->n)
-        return COHORT_OK;
-    cohort_status status = context->backend->sort->run(context, sort, &asked);
-    if (!status)
-        status = sets_room(rooms, asked.used, 1, &room);
-    given.memory = room;
-    if (!status)
-        status = context->backend->sort->run(context, sort, &given);
-    sets_room_back(rooms, room);
-    return status;
-}
-
 static void add_column(struct sort *sort, const void *in, void *out, uint64_t bytes)
 {
     struct batch_column *c = &sort->column[sort->columns++];
@@ -60,36 +40,25 @@ static void add_column(struct sort *sort, const void *in, void *out, uint64_t by
     c->bytes = (co_u32)bytes;
 }
 
-static struct sort sort_of(co_u64 n, int wide, co_u32 bits, const void *keys, void *keys_out)
-{
-    struct sort sort;
-    memset(&sort, 0, sizeof sort);
-    sort.n = n;
-    sort.order = wide ? SORT_U64 : SORT_U32;
-    sort.high_bit = bits;
-    sort.keys = keys;
-    sort.keys_out = keys_out;
-    return sort;
-}
-
 static cohort_status sort_chunks(struct sets_rooms *rooms, const cohort_sets *sets,
                                  const struct sets_index_step *s, const struct parts *p)
 {
     const co_u32 bits = (sets->view.wide ? 64u : 32u) - CO_CHUNK_BITS;
-    struct sort sort = sort_of(sets->counts.chunks, (int)sets->view.wide, bits, s->chunk_keys, p->chunk_keys);
+    struct sort sort =
+        sets_sort_of(sets->counts.chunks, (int)sets->view.wide, bits, s->chunk_keys, p->chunk_keys);
     add_column(&sort, sets->view.digests, p->digests, 8);
     add_column(&sort, sets->view.places, p->places, 8);
     add_column(&sort, s->chunk_owners, p->chunk_owners, s->owner_bytes);
-    return sort_with_room(rooms, &sort);
+    return sets_sort(rooms, &sort);
 }
 
 static cohort_status sort_listed(struct sets_rooms *rooms, const cohort_sets *sets,
                                  const struct sets_index_step *s, const struct parts *p)
 {
-    struct sort sort = sort_of(sets->counts.listed, (int)sets->view.wide, sets->view.wide ? 64 : 32,
-                               sets->view.lists, p->listed_keys);
+    struct sort sort = sets_sort_of(sets->counts.listed, (int)sets->view.wide, sets->view.wide ? 64 : 32,
+                                    sets->view.lists, p->listed_keys);
     add_column(&sort, s->listed_owners, p->listed_owners, s->owner_bytes);
-    return sort_with_room(rooms, &sort);
+    return sets_sort(rooms, &sort);
 }
 
 /* Chunks and members in order, with their sets. */

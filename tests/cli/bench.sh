@@ -37,6 +37,7 @@ judge "readers tell their gain" grep -qE '^multimap readers find .* gain [0-9.]+
 drawing "all experiments drawn" all.svg
 if [ "$device" = cpu ] && command -v python3 >/dev/null 2>&1 && ! "$cohort" info --device cpu | grep -q ', no jansson;'; then
     mkdir -p engines rivals
+    cp "$here/../../bench/peers/engines.py" engines
     cp "$here/../../bench/peers/peer_sums.py" engines/peer_sums
     chmod +x engines/peer_sums
     bench map $tiny --n 20000 --width 64/64 --experiment sums --peers engines --json engines.json >printed 2>said

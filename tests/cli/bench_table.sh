@@ -35,6 +35,7 @@ fi
 # The answers of duckdb and polars at 10^5 rows, where they are installed (scripts/deps.sh --bench).
 if [ "$device" = cpu ]; then
     mkdir -p real
+    cp "$here/../../bench/peers/engines.py" real
     cp "$here/../../bench/peers/peer_tables.py" real/peer_tables
     chmod +x real/peer_tables
     table --n 100K --k 100,2 --threads 2 --input plain,nulls --peers real >printed 2>said
