@@ -17,13 +17,12 @@
  * read or written. What lies between the bitmaps of several sets is not read, and written as zeros.
  *
  * Waiting. Calls that make a collection wait: their size depends on the data. So do cohort_set_copy,
- * cohort_set_export, cohort_set_get_info, queries with a cohort_set, and cohort_set_update but by members in
- * device memory. cohort_set_clear and cohort_set_get_view do not wait, nor does cohort_set_contains with
- * device pointers. Queries of collections whose answers are
- * counts, `any` or `first`, and looks have fixed room. With device pointers they do not wait, copy nothing
- * from or to the host, and can be captured in a CUDA graph once one like it has run; each launch of the graph
- * then answers what is in the arrays. A graph is of use until the context's memory is trimmed or a collection
- * it reads is destroyed.
+ * cohort_set_export, cohort_set_get_info, queries with a cohort_set, and cohort_set_update but by members
+ * in device memory. cohort_set_clear and cohort_set_get_view do not wait, nor does cohort_set_contains with
+ * device pointers. Queries of collections whose answers are counts, `any` or `first`, and looks have fixed
+ * room. With device pointers they do not wait, copy nothing from or to the host, and can be captured in a
+ * CUDA graph once one like it has run; each launch of the graph then answers what is in the arrays. A graph
+ * is of use until the context's memory is trimmed or a collection it reads is destroyed.
  *
  * Threads. One context, with its sets, is used by one thread at a time. */
 #ifndef COHORT_SET_H
@@ -492,12 +491,13 @@ typedef enum cohort_set_op {
 } cohort_set_op;
 
 /* Changes the set by a source of its type and of one set at most, as cohort_sets_build takes them: integers
- * in any order and more than once, ranges, bitmaps, Roaring, working sets. O(n) but for sorting, and O(chunks
- * changed). COHORT_RANGE: a member is not below the limit. COHORT_FULL: fewer blocks are left than chunks
- * need that come to be partly filled; what the call gives back does not count. COHORT_NO_MEMORY. The set is
- * as it was then. Waits. But FORM_MEMBERS in device memory, without groups and offsets, does not: cohort_wait
- * tells of RANGE and FULL, which it also is if the directory lacks nodes, for which an update that waits
- * makes room. That takes some 30 bytes of workspace a member, of 64-bit ones up to 100. */
+ * in any order and more than once, ranges, bitmaps, Roaring, working sets. O(n) but for sorting, and
+ * O(chunks changed). COHORT_RANGE: a member is not below the limit. COHORT_FULL: fewer blocks are left than
+ * chunks need that come to be partly filled; what the call gives back does not count. COHORT_NO_MEMORY. The
+ * set is as it was then. COHORT_DEVICE_ERROR: it is only to be destroyed. Waits. But FORM_MEMBERS in device
+ * memory, without groups and offsets, does not: cohort_wait tells of RANGE and FULL, which it also is if
+ * the directory lacks nodes, for which an update that waits makes room. That takes some 30 bytes of
+ * workspace a member, of 64-bit ones up to 100. */
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 
@@ -515,8 +515,8 @@ COHORT_API cohort_status cohort_set_copy(cohort_set *to, const cohort_set *from)
  * bitmap or Roaring's bytes. Waits. */
 COHORT_API cohort_status cohort_set_export(const cohort_set *set, cohort_sets_target *target);
 
-/* hit: a bitmap of n bits: is values[i], of the set's type, a member? With device pointers it does not wait,
- * and can be captured in a CUDA graph, each launch of which asks the set as it is then. O(1) each. */
+/* hit: a bitmap of n bits: is values[i], of the set's type, a member? With device pointers it does not
+ * wait. O(1) each. */
 COHORT_API cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void *values,
                                              uint8_t *hit);
 

@@ -14,7 +14,19 @@ struct sums {
 };
 
 /* How the numbers of a batch's keys are drawn; those that change do so in its middle. */
-enum law { ONE, FEW_KEYS, SOME, MANY, LAW_SKEWED, MANY_THEN_FEW, FEW_THEN_MANY, FEW_AMONG_ALL, RUNS, LAWS };
+enum law {
+    ONE,
+    FEW_KEYS,
+    SOME,
+    MANY,
+    LAW_SKEWED,
+    MANY_THEN_FEW,
+    FEW_THEN_MANY,
+    FEW_AMONG_ALL,
+    FEW_RUNS,
+    RUNS,
+    LAWS
+};
 
 struct entries {
     uint64_t n, *id;
@@ -82,6 +94,8 @@ static uint64_t id_of(struct test *t, enum law law, uint64_t i, uint64_t n, uint
         return id_of(t, i < n / 2 ? MANY : FEW_KEYS, i, n, ids);
     case FEW_THEN_MANY:
         return id_of(t, i < n / 2 ? FEW_KEYS : MANY, i, n, ids);
+    case FEW_RUNS: /* few keys, one to seven entries in a row of the same */
+        return test_mix(i / (1 + i / 64 % 7)) % 37 % ids;
     case FEW_AMONG_ALL: /* worth combining, and more keys than any table has room for, if there are n ids */
         return i % 2 ? i % ids : id_of(t, FEW_KEYS, i, n, ids);
     default:
@@ -197,10 +211,11 @@ static void judge(struct sums *s, const struct entries *e, cohort_op op, const c
 }
 
 /* A batch; `due`: what it answers if some entries fail. */
-static void apply(struct sums *s, enum law law, cohort_op op, uint64_t n, uint64_t ids, cohort_status due)
+static void apply_where(struct sums *s, enum law law, cohort_op op, uint64_t n, uint64_t ids, int where,
+                        cohort_status due)
 {
     struct test *t = s->t;
-    struct entries e = entries_new(t, law, op, n, ids, !test_below(t, 3));
+    struct entries e = entries_new(t, law, op, n, ids, where);
     cohort_counts counts;
     cohort_batch b = COHORT_BATCH_INIT;
     b.where = e.where;
@@ -212,6 +227,11 @@ static void apply(struct sums *s, enum law law, cohort_op op, uint64_t n, uint64
            (int)op, (int)got, (unsigned long long)counts.failed);
     judge(s, &e, op, &counts);
     entries_free(&e);
+}
+
+static void apply(struct sums *s, enum law law, cohort_op op, uint64_t n, uint64_t ids, cohort_status due)
+{
+    apply_where(s, law, op, n, ids, !test_below(s->t, 3), due);
 }
 
 static struct sums sums_new(struct test *t, const cohort_map_options *options, uint64_t ids)
@@ -262,6 +282,16 @@ static void grows(struct test *t)
                   COHORT_OK);
         sums_free(&s);
     }
+}
+
+/* Entries of one key in a row, in batches whose keys are few and which take all entries. */
+static void runs(struct test *t)
+{
+    cohort_map_options options = subject_options(t);
+    struct sums s = sums_new(t, &options, 1000);
+    for (int op = COHORT_OP_ADD; op <= COHORT_OP_COUNT; op++)
+        apply_where(&s, FEW_RUNS, (cohort_op)op, 30000 + test_below(t, 5), 1000, 0, COHORT_OK);
+    sums_free(&s);
 }
 
 /* Fixed maps with room for part of the keys: of those that find none every entry fails, combined or not. */
@@ -315,6 +345,7 @@ static void changes(struct test *t)
 
 const struct test_case test_cases[] = {
     {"grows", grows, TEST_ON_CPU | TEST_EACH_WIDTH | TEST_VALUES | TEST_EACH_LAYOUT},
+    {"runs", runs, TEST_ON_CPU | TEST_EACH_WIDTH | TEST_VALUES | TEST_EACH_LAYOUT},
     {"full", full, TEST_ON_CPU | TEST_EACH_WIDTH | TEST_VALUES | TEST_EACH_LAYOUT},
     {"no_memory", no_memory, TEST_ON_CPU | TEST_EACH_WIDTH | TEST_VALUES | TEST_COUNTED},
     {"changes", changes, TEST_ON_CPU | TEST_SLOW},

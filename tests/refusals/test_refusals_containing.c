@@ -1,6 +1,6 @@
 /* test_refusals_containing.c: cohort_sets_containing whose requests are refused, one after the other: the
  * first call, which makes the collection's index, and one that finds it. And collections that are made of
- * working sets. */
+ * working sets, and changes of these. */
 #include "refuse.h"
 
 enum { FIRST, AGAIN };
@@ -172,8 +172,138 @@ static void of_working_sets(struct test *t)
     refuse_each(t, &deed);
 }
 
+/* ---- changes of working sets --------------------------------------------------------------------------- */
+
+enum { ADDS, REMOVES, KEEPS };
+
+#define CHANGED 300
+
+/* What is in the set, by chunks of which one is full, and what it is changed by: some of it, and new chunks. */
+static int is_member(uint64_t v)
+{
+    return v < 600 || v >> 16 == 1 || v == 9 << 16;
+}
+
+static uint64_t change_of(uint64_t i)
+{
+    return (i % 5 << 16) + i * 7;
+}
+
+static int is_due(uint64_t v, int what, int changed)
+{
+    const uint64_t of_chunk = v & 65535, chunk = v >> 16;
+    const int of_change =
+        chunk < 5 && of_chunk % 7 == 0 && of_chunk / 7 < CHANGED && of_chunk / 7 % 5 == chunk;
+    if (!changed)
+        return is_member(v);
+    return what == ADDS      ? is_member(v) || of_change
+           : what == REMOVES ? is_member(v) && !of_change
+                             : is_member(v) && of_change;
+}
+
+static void make_changing(struct test *t, struct scene *s)
+{
+    static const uint32_t first[] = {0, 1 << 16, 9 << 16}, last[] = {599, (2 << 16) - 1, 9 << 16};
+    uint32_t members[CHANGED];
+    cohort_set **sets = s->own;
+    cohort_set_options o = COHORT_SET_OPTIONS_INIT;
+    cohort_sets_source ranges = COHORT_SETS_SOURCE_INIT, source = COHORT_SETS_SOURCE_INIT;
+    o.layout = COHORT_SET_CHUNKS;
+    o.limit = 1u << 20;
+    o.blocks = 8;
+    ranges.form = COHORT_FORM_RANGES;
+    ranges.n = 3;
+    ranges.members = first;
+    ranges.lasts = last;
+    source.n = CHANGED;
+    source.members = members;
+    for (uint64_t i = 0; i < CHANGED; i++)
+        members[i] = (uint32_t)change_of(i);
+    for (int i = 0; i < 2; i++) {
+        OK(t, cohort_set_create(t->context, &o, &sets[i]));
+        OK(t, cohort_set_update(sets[i], COHORT_SET_ADD, i ? &source : &ranges));
+    }
+}
+
+static void begin_change(struct test *t, struct scene *s)
+{
+    s->own = calloc(2, sizeof(cohort_set *));
+    REQUIRE(t, s->own);
+    make_changing(t, s);
+    s->c[0] = column_new(t, CHANGED, 4);
+    for (uint64_t i = 0; i < CHANGED; i++)
+        column_put(s->c[0], i, change_of((i * 11 + 5) % CHANGED));
+    s->c[1] = column_new(t, 2, 8);
+    for (uint64_t i = 0; i < 2; i++)
+        column_put(s->c[1], i, i);
+}
+
+static cohort_status act_change(struct test *t, struct scene *s)
+{
+    cohort_set **sets = s->own;
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
+    source.n = CHANGED;
+    source.members = s->at[0];
+    d.op = COHORT_SETS_AND;
+    d.working = sets;
+    d.working_count = 2;
+    d.rows = 1;
+    d.arity = 2;
+    d.members = s->at[1];
+    d.into = sets[0];
+    if (refuse_deed->what == KEEPS)
+        return cohort_sets_query(t->context, &d);
+    return cohort_set_update(sets[0], refuse_deed->what == ADDS ? COHORT_SET_ADD : COHORT_SET_REMOVE,
+                             &source);
+}
+
+static void end_change(struct test *t, struct scene *s)
+{
+    cohort_set **sets = s->own;
+    (void)t;
+    for (int i = 0; i < 2; i++)
+        cohort_set_destroy(sets[i]);
+    free(sets);
+}
+
+/* The set is as it was where there was no memory. After an error of the device it can be destroyed. */
+static void check_change(struct test *t, struct scene *s, cohort_status status)
+{
+    enum { MOST = 67000 };
+    cohort_set **sets = s->own;
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    uint64_t due = 0;
+    if (status == COHORT_DEVICE_ERROR) {
+        cohort_set_destroy(sets[0]);
+        cohort_set_destroy(sets[1]);
+        make_changing(t, s);
+    }
+    uint32_t *members = malloc(MOST * sizeof *members);
+    REQUIRE(t, members);
+    target.capacity = MOST;
+    target.members = members;
+    OK(t, cohort_set_export(sets[0], &target));
+    for (uint64_t v = 0; v < 10 << 16; v++)
+        if (is_due(v, refuse_deed->what, !status))
+            CHECK(t, due < target.total && members[due++] == v);
+    EQUAL(t, target.total, due);
+    free(members);
+}
+
+static void of_changes(struct test *t)
+{
+    static const struct deed deeds[] = {
+        {"update, add", begin_change, act_change, check_change, end_change, ADDS},
+        {"update, remove", begin_change, act_change, check_change, end_change, REMOVES},
+        {"and in place", begin_change, act_change, check_change, end_change, KEEPS}};
+    for (int i = 0; i < 3; i++)
+        refuse_each(t, &deeds[i]);
+}
+
 const struct test_case test_cases[] = {
     {"of_working_sets", of_working_sets, TEST_NO_CONTEXT},
+    {"of_changes", of_changes, TEST_EACH_MEMORY | TEST_NO_CONTEXT},
     {"containing", containing, TEST_EACH_MEMORY | TEST_NO_CONTEXT},
     {NULL, NULL, 0},
 };

@@ -325,6 +325,37 @@ static void search_memory(struct test *t)
     sim_free(args.registers);
 }
 
+/* A search ends after `most` runs, and tells whether there was another one. */
+static void search_ends(struct test *t)
+{
+    struct litmus_args {
+        uint32_t *words, *registers, *arrived;
+        uint32_t instances, roles, stride, shift;
+    } args = {sim_alloc(256), sim_alloc(16), NULL, 1, 2, 64, 0};
+    uint64_t all = 0;
+    for (int n = 0; n < 5; n++) {
+        const uint64_t most[] = {0, 1, all - 1, all, all + 1};
+        struct sim_search search = {.preemptions = 3, .stale = 3, .most = most[n]};
+        struct sim_schedule s = SIM_SCHEDULE_INIT;
+        uint64_t runs = 0;
+        s.kind = SIM_SEARCH;
+        s.search = &search;
+        do {
+            memset(args.words, 0, 256);
+            REQUIREF(t, !sim_run("litmus_mp", &args, 1, 2, 0, &s), "%s", sim_message());
+            runs++;
+        } while (sim_search_next(&search));
+        all = n ? all : runs;
+        REQUIRE(t, all > 2);
+        EQUAL(t, runs, most[n] && most[n] < all ? most[n] : all);
+        EQUAL(t, search.runs, runs);
+        EQUAL(t, search.cut, most[n] && most[n] < all);
+        sim_search_end(&search);
+    }
+    sim_free(args.words);
+    sim_free(args.registers);
+}
+
 /* ---- the device ---------------------------------------------------------------------------------------- */
 
 struct device {
@@ -477,6 +508,7 @@ const struct test_case test_cases[] = {{"words", words, ON_SIM},
                                        {"lock", lock, ON_SIM},
                                        {"replay", replay, ON_SIM},
                                        {"search", search, ON_SIM},
+                                       {"search_ends", search_ends, ON_SIM},
                                        {"search_memory", search_memory, ON_SIM},
                                        {"streams", streams, ON_SIM},
                                        {"sticky_errors", sticky_errors, ON_SIM},
