@@ -36,6 +36,7 @@ struct bytes contents(struct test *t, const char *path)
 
 void write_file(struct test *t, const char *path, const void *data, uint64_t bytes)
 {
+    unlink(path); /* ext4 brings a file to the disk at once that is cut to nothing and written anew */
     FILE *file = fopen(path, "wb");
     REQUIRE(t, file);
     REQUIRE(t, fwrite(data, 1, bytes, file) == bytes);

@@ -33,8 +33,8 @@ extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
 struct options {
     const char *program, *device, *filter;
-    int quick, ci, list, verbose, stop;
-    uint64_t seed, part, parts;
+    int quick, ci, list, verbose, stop, share;
+    uint64_t seed, part, parts, draw;
 };
 
 struct run {
@@ -42,6 +42,7 @@ struct run {
     enum test_memory memory;
     cohort_width width;
     cohort_layout layout;
+    unsigned number, of; /* among its case's combinations of memory, width and layout */
     char name[96];
 };
 
@@ -334,32 +335,55 @@ static void name_run(struct run *run)
              run->layout == COHORT_LAYOUT_LINES ? "/lines" : "");
 }
 
+/* Combination i of a case's; 0 if the case does not have it. */
+enum { COMBINATIONS = 2 * 2 * 6 };
+static int combination(const struct test_case *c, enum test_device kind, int i, struct run *run)
+{
+    const int width = i / 4;
+    *run = (struct run){.test_case = c, .memory = i / 2 % 2 ? TEST_DEVICE : TEST_HOST};
+    run->width = c->flags & TEST_EACH_WIDTH ? (cohort_width)(1 + width) : COHORT_WIDTH_64_64;
+    run->layout = i % 2 ? COHORT_LAYOUT_LINES : COHORT_LAYOUT_PAGES;
+    name_run(run);
+    return !((run->layout && !(c->flags & TEST_EACH_LAYOUT)) ||
+             (run->memory == TEST_DEVICE && (!(c->flags & TEST_EACH_MEMORY) || kind == TEST_CPU)) ||
+             (width && !(c->flags & TEST_EACH_WIDTH)) ||
+             (run->width == COHORT_WIDTH_128_64 && !run->layout && !(c->flags & TEST_OF_LINES)) ||
+             (c->flags & TEST_VALUES && !value_bytes(run->width)) ||
+             (c->flags & TEST_WIDE_KEYS && key_bytes(run->width) != 8));
+}
+
 /* Does `what` with every run that the options select. Returns how many the filter lets through. */
 static uint64_t each_run(const struct options *o, struct totals *totals,
                          void (*what)(const struct options *, const struct run *, struct totals *))
 {
     uint64_t number = 0;
     enum test_device kind = kind_of(o);
-    for (const struct test_case *c = test_cases; c->name; c++)
-        for (int i = 0; i < 2 * 2 * 6; i++) {
-            struct run run = {.test_case = c, .memory = i / 2 % 2 ? TEST_DEVICE : TEST_HOST};
-            int width = i / 4;
-            run.width = c->flags & TEST_EACH_WIDTH ? (cohort_width)(1 + width) : COHORT_WIDTH_64_64;
-            run.layout = i % 2 ? COHORT_LAYOUT_LINES : COHORT_LAYOUT_PAGES;
-            name_run(&run);
-            if ((run.layout && !(c->flags & TEST_EACH_LAYOUT)) ||
-                (run.memory == TEST_DEVICE && (!(c->flags & TEST_EACH_MEMORY) || kind == TEST_CPU)) ||
-                (width && !(c->flags & TEST_EACH_WIDTH)) ||
-                (run.width == COHORT_WIDTH_128_64 && !run.layout && !(c->flags & TEST_OF_LINES)) ||
-                (c->flags & TEST_VALUES && !value_bytes(run.width)) ||
-                (c->flags & TEST_WIDE_KEYS && key_bytes(run.width) != 8))
+    struct run run;
+    for (const struct test_case *c = test_cases; c->name; c++) {
+        unsigned of = 0, at = 0;
+        for (int i = 0; i < COMBINATIONS; i++)
+            of += (unsigned)combination(c, kind, i, &run);
+        for (int i = 0; i < COMBINATIONS; i++) {
+            if (!combination(c, kind, i, &run))
                 continue;
+            run.number = at++;
+            run.of = of;
             if (o->filter && !strstr(run.name, o->filter))
                 continue;
             if (number++ % o->parts == o->part - 1)
                 what(o, &run, totals);
         }
+    }
     return number;
+}
+
+/* The simulated GPU takes long. In the short form, if a number is drawn, it has a third of the combinations
+ * of a case that has six or more, and one of fewer. */
+static int is_drawn(const struct options *o, const struct run *run)
+{
+    const unsigned share = run->of >= 6 ? 3 : run->of;
+    return !o->share || !o->quick || o->filter || kind_of(o) != TEST_SIM ||
+           (run->number + test_mix(o->draw ^ hash_text(run->test_case->name))) % share == 0;
 }
 
 static void run_or_skip(const struct options *o, const struct run *run, struct totals *totals)
@@ -368,6 +392,8 @@ static void run_or_skip(const struct options *o, const struct run *run, struct t
     if (o->stop && totals->failed)
         return; /* --stop: one failure is enough */
     const char *why = why_not(o, run->test_case, kind);
+    if (!why && !is_drawn(o, run))
+        why = "a combination that was not drawn";
     if (why)
         note_skip(totals, run->name, why);
     else
@@ -472,6 +498,9 @@ int main(int argc, char **argv)
         .program = slash ? slash + 1 : argv[0], .device = "cpu", .seed = 1, .part = 1, .parts = 1};
     struct totals totals = {0};
     parse(&o, argc, argv);
+    const char *draw = getenv("COHORT_TEST_DRAW");
+    o.share = draw && *draw;
+    o.draw = o.share ? number_of(draw, NULL) : 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
 #ifdef SLOWED
     o.quick = 1;

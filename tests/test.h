@@ -10,6 +10,9 @@
  *     K/N]
  *         [--stop]
  *
+ * COHORT_TEST_DRAW=N in the environment: with --quick, the simulated GPU has a share of each case's combinations
+ * of memory, width and layout, which N draws.
+ *
  * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on
  * its name. It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in leak checks: all that the
  * context's memory gave out has come back, and as many files are open and mapped as before. Exit status: 0,

@@ -129,7 +129,7 @@ static void renumber(struct test *t, graph *g, uint32_t *source)
 static void rmat(struct test *t)
 {
     char why[256] = "";
-    uint64_t most = t->kind == TEST_SIM ? 10 : 16;
+    uint64_t most = test_size(t, 16, test_scale(t, 8, 9, 10));
     for (unsigned edges = 5; edges <= most && !t->failures; edges += 1 + (edges > 10) * 5) {
         graph g = {0};
         REQUIREF(t, !graph_rmat(&g, edges, edges % 2 ? 100 : 5000, 2, why), "%s", why);

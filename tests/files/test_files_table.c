@@ -106,18 +106,19 @@ static void round_trip(struct test *t)
 /* Of a table that is full to the last slot but some: what lies far is found, and absent keys are not. */
 static void full_table(struct test *t)
 {
+    const uint64_t n = test_size(t, 4096, test_scale(t, 1024, 2048, 4096));
     struct folder f = folder_new(t);
     cohort_map_options options = subject_options(t);
     options.fixed = 1;
     options.max_load = 1;
-    options.capacity = 4096;
+    options.capacity = n;
     struct subject s = subject_new(t, &options);
     s.fixed = 1;
     for (int i = 0; i < 4; i++)
-        subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, 4200, RANDOM, 1ull << 31);
+        subject_step(&s, TRIAL_INSERT, 0, COHORT_WINNER_ANY, n + 100, RANDOM, 1ull << 31);
     OK(t, cohort_map_save_table(s.map, f.file));
     struct subject back = mapped(t, f.file, &s);
-    use_mapped(t, &f, &s, &back, 3000);
+    use_mapped(t, &f, &s, &back, n * 3 / 4);
     subject_free(&back);
     subject_free(&s);
     folder_end(t, &f);

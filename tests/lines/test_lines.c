@@ -74,7 +74,8 @@ static void churn(struct test *t)
 /* Keys that spread are never refused below load 0.9 from 2^16 slots on. */
 static void fills_up(struct test *t)
 {
-    const uint64_t slots = (1 << 16) + test_below(t, 1 << 12), n = slots * 9 / 10;
+    const uint64_t most = test_size(t, 1 << 16, test_scale(t, 1 << 12, 1 << 15, 1 << 16));
+    const uint64_t slots = most + test_below(t, most / 16), n = slots * 9 / 10;
     struct subject s = fixed_map(t, slots, 1);
     all_of(&s, TRIAL_INSERT, test_random(t) >> 40, n);
     CHECK(t, stats_of(&s).displaced > 0);

@@ -78,6 +78,27 @@ check_record() {
 }
 report "record.sh tells what passed, failed, hung and crashed" "$(check_record)"
 
+# turned NAME EXPECTED DEADLINE COMMAND...: the same of the long form, whose deadline is so many seconds away.
+turned() {
+    local name=$1 expected=$2 deadline=$(($(date +%s) + $3)) got
+    shift 3
+    COHORT_TEST_TURN=long COHORT_TEST_DEADLINE=$deadline COHORT_TEST_ARGS='' \
+        scripts/record.sh "$scratch/recorded" 30 "$name" cpu "$@" >/dev/null 2>&1
+    got="$? $(cut -f 1-5,7- "$scratch/recorded/long/$name.cpu.tsv" 2>/dev/null | tr '\t' ' ')"
+    printf '%s' "$got" | grep -qE -- "^$expected\$" || echo "$name: '$got', not '$expected'"
+}
+check_turns() {
+    local slow='trap "echo FAIL d: was stopped; exit 1" TERM; for i in $(seq 50); do sleep 0.1; done'
+    turned passes '0 passes cpu 3 0 0' 9 echo '3 passed, 0 failed, 0 skipped'
+    turned passes '0 passes cpu 3 0 0' 9 sh -c 'exit 1'
+    turned fails '1 fails cpu 2 1 0 .*b: no' 9 sh -c 'echo "FAIL b: no"; echo "2 passed, 1 failed, 0 skipped"; exit 1'
+    turned stopped '77 stopped cpu 0 0 1 time was up after [0-9]+ s' 1 bash -c "$slow"
+    turned wrong '124 wrong cpu 0 1 0 stopped after .*' 1 bash -c "echo 'FAIL c: no'; $slow"
+    turned late '77 late cpu 0 0 1 not begun' 0 echo '3 passed, 0 failed, 0 skipped'
+    turned short '0 ' 9 sh -c 'exit 1' --quick
+}
+report "record.sh tells what the long form came to, and what the time was up for" "$(check_turns)"
+
 # On the simulated GPU alone, wherever the structure stands among those that go through more schedules.
 check_deep() {
     local device deep count
