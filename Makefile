@@ -27,7 +27,7 @@ help:
 	@echo "make demo-python   three examples of the Python package, with pictures (builds the wheel; numpy comes from PyPI)"
 	@echo "make ARCHS=all     GPU code for every architecture, as make install has it; else for this machine's GPU, or for one"
 	@echo "make test          every test on every device that is here (installs what is missing; PART=K/N: a part)"
-	@echo "make check-quick   the two-minute form, for people at work"
+	@echo "make check-quick   the short form alone, for people at work"
 	@echo "make bench         what this machine can do at most"
 	@echo "make figures       tables and drawings of README and docs, from the figures in bench/figures"
 	@echo "make deps          install what is missing from Debian's packages"

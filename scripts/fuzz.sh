@@ -3,7 +3,8 @@
 #
 # Builds the fuzzers with clang, whose warnings are errors there, and runs them, JOBS at a time, each for SECONDS (20) on its
 # corpus, tests/fuzz/corpus/NAME. What a run finds new stays in build/fuzz/found/NAME; an input that crashes, hangs or
-# leaks is named and kept there too. FUZZ_ONLY='NAME ...': only these.
+# leaks is named and kept there too. FUZZ_ONLY='NAME ...': only these. COHORT_TEST_DEADLINE (seconds since 1970): each runs
+# shorter if they would not all be done by then.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-$(nproc)}
@@ -15,6 +16,15 @@ command -v clang >/dev/null 2>&1 || {
 }
 [ -f build/fuzz/CMakeCache.txt ] || cmake --preset fuzz || exit 1
 cmake --build build/fuzz -j "$jobs" || exit 1
+all=${FUZZ_ONLY:-$(ls build/fuzz/fuzz | sed -n 's/^fuzz_//p')}
+
+# What each may have: turns of `jobs` fuzzers, and three seconds around each turn.
+if [ -n "${COHORT_TEST_DEADLINE:-}" ]; then
+    turns=$((($(echo "$all" | wc -w) + jobs - 1) / jobs))
+    share=$(((COHORT_TEST_DEADLINE - $(date +%s)) / turns - 3))
+    [ "$share" -ge "$seconds" ] || seconds=$share
+    [ "$seconds" -gt 0 ] || seconds=1
+fi
 
 # fuzz PROGRAM: leaves the lines that tell what came of it in build/fuzz/found/NAME.told.
 fuzz() {
@@ -38,7 +48,7 @@ fuzz() {
 # As many at a time as there are jobs.
 rm -f build/fuzz/found/*.told
 running=0
-for name in ${FUZZ_ONLY:-$(ls build/fuzz/fuzz | sed -n 's/^fuzz_//p')}; do
+for name in $all; do
     program=build/fuzz/fuzz/fuzz_$name
     [ -f "$program" ] && [ -x "$program" ] || continue
     fuzz "$program" &

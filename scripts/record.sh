@@ -10,7 +10,8 @@
 # whose programs go through more schedules on the simulated GPU (--ci).
 #
 # COHORT_TEST_TURN=long: the program had its short form. It leaves its line in RESULTS/long, is not run a second time, and has not failed
-# if the deadline stops it: its line says `time was up` or `not begun`.
+# if the deadline stops it: its line says `time was up` or `not begun`. The time of one program is the deadline's alone then.
+# COHORT_TEST_REST=skip: so it is with what the deadline stops in the only turn there is.
 results=$1${COHORT_TEST_TURN:+/$COHORT_TEST_TURN} limit=$2 name=$3 device=$4 turn=${COHORT_TEST_TURN:-}
 shift 4
 case "$turn $*" in long*' --quick'*) exit 0 ;; esac # it has no other form
@@ -18,16 +19,16 @@ case "$turn $*" in long*' --quick'*) exit 0 ;; esac # it has no other form
 case "$device: ${COHORT_TEST_DEEP:-} " in
 "sim:"*" ${COHORT_TEST_STRUCTURE:-none} "*) set -- "$@" --ci ;;
 esac
-case " $* " in *" --ci "*) [ "$limit" -ge 1800 ] || limit=1800 ;; esac
+case "$turn $* " in long* | *" --ci "*) [ "$limit" -ge 1800 ] || limit=1800 ;; esac
 mkdir -p "$results"
 log=$results/$name.$device.log
 tsv=$results/$name.$device.tsv
 [ -z "$turn" ] || [ ! -f "$tsv" ] || exit 0
 rm -f "$tsv"
 
-start=$(date +%s) cut=''
+start=$(date +%s) rest=$turn${COHORT_TEST_REST:-} cut=''
 left=$((${COHORT_TEST_DEADLINE:-$((start + limit))} - start))
-[ "$left" -ge "$limit" ] || limit=$left cut=$turn
+[ "$left" -ge "$limit" ] || limit=$left cut=$rest
 if [ -n "$cut" ] && [ "$limit" -le 0 ]; then
     printf '%s\t%s\t0\t0\t1\t0\tnot begun\n' "$name" "$device" >"$tsv"
     exit 77

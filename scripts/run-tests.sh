@@ -1,29 +1,33 @@
 #!/bin/bash
 # run-tests.sh BUILD [CTEST-SELECTION...]
 #
-# Runs the tests of a build folder through ctest and prints one table of what ran: program, device, passed, failed, skipped,
-# seconds, and why something failed or was skipped. The last line is the sum of all cases: `N passed, N failed, N skipped`. Exit
-# status 1 if a case failed.
+# Runs the tests of a build folder through ctest and prints one table of what ran: program, device, passed, failed,
+# skipped, seconds, and why something failed or was skipped. The last line is the sum of all cases: `N passed, N failed,
+# N skipped`. Exit status 1 if a case failed.
 #
-# There are two turns. In the first one every program runs in its short form (--quick), which must end in time. What is left of the time
-# is the long form's: as many of the programs as there is time for, those of COHORT_TEST_DEEP first, the others in an order that is drawn. A
-# program that has ended in its long form is in the table with that; the others, and how many they are, are told in a line, and count
-# as skipped. So a slow machine tries less, and fails nothing for it. With --quick or --ci among COHORT_TEST_ARGS there is one turn.
+# There are two turns. In the first one every program runs in its short form (--quick), which must end in time. What is
+# left of the time is the long form's: as many of the programs as there is time for, those of COHORT_TEST_DEEP first, the
+# others in an order that is drawn. A program that has ended in its long form is in the table with that; the others, and
+# how many they are, are told in a line, and count as skipped. So a slow machine tries less, and fails nothing for it.
+# With --quick or --ci among COHORT_TEST_ARGS there is one turn.
+# In the short form the simulated GPU has a sixth of the combinations of a case (of memory, width and layout), drawn by
+# COHORT_TEST_DRAW.
 #
 #   JOBS=2                  tests that run at a time (default: the cores)
-# In the short form the simulated GPU has a third of the combinations of a case (of memory, width and layout), drawn by COHORT_TEST_DRAW.
-#
-#   TEST_BUDGET=840         seconds for all
+#   TEST_BUDGET=840         seconds for all; COHORT_TEST_DEADLINE, seconds since 1970, may end them earlier
 #   COHORT_TEST_ARGS=...    more arguments for the test programs
 #   COHORT_TEST_DEEP=...    names of structures whose programs go through more schedules on the simulated GPU, in the long form
+#   COHORT_TEST_REST=skip   in one turn, too, what the time does not reach is skipped and told; the order is drawn
 #   COHORT_TEST_DRAW=N      draws as the run did that told N; by default another number each time
 set -u
 build=$1
 shift
 budget=${TEST_BUDGET:-840} jobs=${JOBS:-$(nproc)} args=${COHORT_TEST_ARGS:-} deep=${COHORT_TEST_DEEP:-}
-COHORT_TEST_DEADLINE=$(($(date +%s) + budget))
+deadline=$(($(date +%s) + budget))
+[ "${COHORT_TEST_DEADLINE:-$deadline}" -lt "$deadline" ] || COHORT_TEST_DEADLINE=$deadline
 COHORT_TEST_DRAW=${COHORT_TEST_DRAW:-$((RANDOM % 1000))}
 export COHORT_TEST_DEADLINE COHORT_TEST_DRAW COHORT_TEST_ARGS COHORT_TEST_DEEP COHORT_TEST_TURN
+export COHORT_TEST_REST=${COHORT_TEST_REST:-}
 
 # names CTEST-SELECTION...: of the tests it selects.
 names() { ctest --test-dir "$build" -N "$@" | sed -n 's/^ *Test *#[0-9]*: //p'; }
@@ -45,21 +49,22 @@ code=0
 case " $args " in
 *' --quick '* | *' --ci '*)
     long=no
-    turn "$args" "$@" || code=$?
+    turn "$args" ${COHORT_TEST_REST:+--schedule-random} "$@" || code=$?
     ;;
 *)
     long=yes
     COHORT_TEST_DEEP='' turn "$args --quick" "$@" || code=$?
     COHORT_TEST_TURN=long
-    # Tests of the simulator bear the name of its device: by that name all would be first. What ran is not begun again; what bears another label
-    # has a short form alone.
+    # Tests of the simulator bear the name of its device: by that name all would be first. What ran is not begun
+    # again; what bears another label has a short form alone.
     first=$(tr ' ' '\n' <<<"$deep" | grep -vx sim | xargs | tr ' ' '|')
     [ -z "$first" ] || turn "$args" --schedule-random -L '^sim$' -L "^($first)\$" "$@" || code=$?
     turn "$args" --schedule-random -L '^(cpu|sim|cuda)$' "$@" || code=$?
     ;;
 esac
 
-# A line of scripts/record.sh for each test: that of the long form, if it ended or failed. A listed test without one did not even start.
+# A line of scripts/record.sh for each test: that of the long form, if it ended or failed. A listed test without one
+# did not even start.
 lines() {
     local test
     for test in "${tests[@]}"; do
@@ -73,7 +78,11 @@ lines() {
     done
 }
 left=''
-if [ $long = yes ]; then
+if [ $long = no ] && [ -n "$COHORT_TEST_REST" ]; then
+    echo
+    echo "the time was up before these had ended: $(grep -lsP '\t(time was up|not begun)' "$build"/results/*.tsv |
+        sed 's|.*/||; s|\.tsv$||' | xargs)"
+elif [ $long = yes ]; then
     left=$(grep -lsP '\t(time was up|not begun)' "$build"/results/long/*.tsv | sed 's|.*/||; s|\.tsv$||' | xargs)
     echo
     echo "long form: $(($(ls "$build"/results/long/*.tsv 2>/dev/null | wc -l) - $(wc -w <<<"$left"))) programs; the time was up before these had ended: ${left:-none}"

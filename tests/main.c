@@ -27,7 +27,7 @@ extern void seed_draw_fix(const uint64_t *seed) __attribute__((weak));
 /* Kernels that tests bring, where there are any and nvcc was found. */
 extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
-/* Seconds that one case may take; with --ci, and under a sanitizer, CASE_LIMIT_LONG. */
+/* Seconds that one case may take in the short form; in the others, and under a sanitizer, CASE_LIMIT_LONG. */
 #define CASE_LIMIT      120
 #define CASE_LIMIT_LONG 600
 
@@ -302,7 +302,7 @@ static void run_and_tell(const struct options *o, const struct run *run, struct 
 #ifdef SANITIZED
     alarm(CASE_LIMIT_LONG);
 #else
-    alarm(o->ci ? CASE_LIMIT_LONG : CASE_LIMIT);
+    alarm(o->quick ? CASE_LIMIT : CASE_LIMIT_LONG);
 #endif
     int result = run_one(&t, o, run);
     alarm(0);
@@ -377,12 +377,13 @@ static uint64_t each_run(const struct options *o, struct totals *totals,
     return number;
 }
 
-/* The simulated GPU takes long. In the short form, if a number is drawn, it has a third of the combinations
- * of a case that has six or more, and one of fewer. */
+/* The simulated GPU takes long. In the short form, if a number is drawn, it has a sixth of the combinations
+ * of a case that has six or more, and one of fewer; on an older architecture, where the filter names a width,
+ * that is a sixth of the cases. */
 static int is_drawn(const struct options *o, const struct run *run)
 {
-    const unsigned share = run->of >= 6 ? 3 : run->of;
-    return !o->share || !o->quick || o->filter || kind_of(o) != TEST_SIM ||
+    const unsigned share = run->of >= 6 ? 6 : run->of;
+    return !o->share || !o->quick || (o->filter && !strstr(o->device, "arch=")) || kind_of(o) != TEST_SIM ||
            (run->number + test_mix(o->draw ^ hash_text(run->test_case->name))) % share == 0;
 }
 

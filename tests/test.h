@@ -6,12 +6,11 @@
  *     static void grows(struct test *t) { ... OK(t, cohort_map_create(t->context, &options, &map)); ... }
  *     const struct test_case test_cases[] = {{"grows", grows, TEST_EACH_MEMORY}, {NULL, NULL, 0}};
  *
- *     test_NAME [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N] [--list] [--part
- *     K/N]
- *         [--stop]
+ *     test_NAME [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N] [--list]
+ *              [--part K/N] [--stop]
  *
- * COHORT_TEST_DRAW=N in the environment: with --quick, the simulated GPU has a share of each case's combinations
- * of memory, width and layout, which N draws.
+ * COHORT_TEST_DRAW=N in the environment: with --quick, the simulated GPU has a share of each case's
+ * combinations of memory, width and layout, which N draws.
  *
  * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on
  * its name. It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in leak checks: all that the

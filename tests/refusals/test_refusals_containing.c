@@ -178,7 +178,8 @@ enum { ADDS, REMOVES, KEEPS };
 
 #define CHANGED 300
 
-/* What is in the set, by chunks of which one is full, and what it is changed by: some of it, and new chunks. */
+/* What is in the set, by chunks of which one is full, and what it is changed by: some of it, and new
+ * chunks. */
 static int is_member(uint64_t v)
 {
     return v < 600 || v >> 16 == 1 || v == 9 << 16;

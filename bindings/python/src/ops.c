@@ -305,8 +305,8 @@ static cohort_status frame_made(const context *on, const array *a, cohort_frame 
     return cohort_frame_create(on->c, (uint64_t)a->n, 1, &column, out);
 }
 
-/* rows_among(context, keys, values): the first of `values` that each key equals, as int64; -1 for none. In the
- * memory that both lie in. */
+/* rows_among(context, keys, values): the first of `values` that each key equals, as int64; -1 for none. In
+ * the memory that both lie in. */
 static PyObject *rows_among(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
