@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from on_gpu import KINDS, gpu, some, stream  # noqa: F401
+from on_gpu import KINDS, gpu, same, some, stream  # noqa: F401
 from others import Cudf, Cupy, Memory, Torch
 
 import libcohort as lc
@@ -96,6 +96,76 @@ def test_sets(Kind, type, stream):  # noqa: F811
     firsts = np.array([5, 50], type)
     ranges = lc.Sets.from_ranges(Kind(firsts), Kind(firsts + np.array(4, type)), Kind(np.array([1, 0], "u8")))
     assert [x.tolist() for x in ranges] == [list(range(50, 55)), list(range(5, 10))]
+
+
+@pytest.mark.parametrize("Kind", KINDS)
+@pytest.mark.parametrize("type", ["u4", "u8"])
+def test_collections(Kind, type, stream):  # noqa: F811
+    a, b = some(type), some(type, seed=2)[:9]
+    due = [np.unique(x).tolist() for x in (a, b)]
+    assert [x.tolist() for x in lc.Sets([Kind(a, stream), Kind(b)])] == due
+    for given in ([[1, 2], Kind(a), []], [Kind(a), range(1, 3), Kind(a[:0])]):  # lists go where arrays lie
+        sets = lc.Sets(given, type={"u4": "uint32", "u8": "uint64"}[type])
+        assert sorted(map(list, sets)) == sorted([[1, 2], due[0], []])
+    with pytest.raises(lc.ArgumentError, match=r"arrays\[0\]: lies in the memory of the host, and arrays\[1\] in"):
+        lc.Sets([a, Kind(b)])
+    with pytest.raises(OverflowError, match=r"arrays\[1\]: "):
+        lc.Sets([Kind(a), Kind(np.array([3, -1]))])
+
+
+@pytest.mark.parametrize("Kind", KINDS)
+@pytest.mark.parametrize("type", ["u4", "u8"])
+def test_looks(Kind, type, stream):  # noqa: F811
+    rng = np.random.default_rng(5)
+    members = [rng.integers(0, n, n // 7, dtype=type) for n in (350, 70000, 0, 2000)]
+    members.append(np.arange(65530, 70000, dtype=type))
+    values, ends = rng.integers(0, 71000, 500, dtype=type), rng.integers(0, 71000, 500, dtype=type)
+    which = rng.integers(0, 5, 500).astype("u8")
+    with lc.device("cpu"):
+        host = lc.Sets(members)
+    device = lc.Sets(members)
+    v, w, e = Kind(values, stream), Kind(which), Kind(ends)
+    for method, ours, theirs in (
+        ("contains", (v, w), (values, which)),
+        ("contains", (v, 1), (values, 1)),
+        ("contains", (v, which.tolist()), (values, which)),
+        ("rank", (v, w), (values, which)),
+        ("next", (v, w), (values, which)),
+        ("select", (w, w), (which, which)),
+        ("count", (v, e, w), (values, ends, which)),
+        ("count", (v, ends.tolist(), 4), (values, ends, 4)),
+        ("containing", (v,), (values,)),
+        ("containing_counts", (v,), (values,)),
+        ("min", (w,), (which,)),
+        ("max", (Kind(which[:0]),), (which[:0],)),
+    ):
+        got, due = getattr(device, method)(*ours), getattr(host, method)(*theirs)
+        for x, y in zip(got, due) if isinstance(due, tuple) else [(got, due)]:
+            same(x, np.asarray(y))
+    same(lc.Set(members[1]).contains(v), np.isin(values, members[1]))
+    same(lc.Set(members[3]).rank(v), np.searchsorted(np.unique(members[3]), values))
+    same(device[1].filter(v), values[np.isin(values, members[1])])
+    with pytest.raises(lc.ArgumentError, match="set, is out of range"):
+        device.contains(v, Kind(which + np.uint64(2)))
+    same(device.contains(v, w), np.asarray(host.contains(values, which)))  # and goes on after it
+
+
+def test_looks_of_another_place():
+    a = some("u8")
+    device = lc.Sets([a, a])
+    with lc.device("cpu"):
+        host = lc.Sets([a, a])
+    for call, what in (
+        (lambda: host.contains(Cupy(a)), "values: lies in .*, and what it is for lies on the CPU"),
+        (lambda: device.contains(Cupy(a), np.zeros(70, "u8")), "which: lies in the memory of the host, and values in"),
+        (lambda: device.count(Cupy(a), a), "lasts: lies in the memory of the host, and firsts in that of cuda:0"),
+        (lambda: device.contains(a, Cupy(a)), "which: lies in the memory of cuda:0, and values in that of the host"),
+    ):
+        with pytest.raises(lc.ArgumentError, match=what):
+            call()
+    with pytest.raises(ValueError, match="which: has 3 entries, and values has 70"):
+        device.rank(Cupy(a), [0, 1, 0])
+    assert device.contains(a, [0] * 70).tolist() == [True] * 70
 
 
 def test_signed_members_and_a_mask():

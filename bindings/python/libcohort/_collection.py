@@ -39,10 +39,12 @@ def integers(values: Any, argument: str, where: Where = False) -> tuple[_core.Ar
     return take_in(values, argument, where)
 
 
-def along(members: _core.Array, values: Any, argument: str) -> _core.Array:
-    """Numbers that go with members, in the same memory."""
-    array = _core.cast(integers(values, argument, current())[0], U64, argument)
-    return array if array._gpu == members._gpu else beside(members, array, values, ("members", argument))
+def along(
+    members: _core.Array, values: Any, argument: str, name: str = "members", on: _core.Context | None = None
+) -> _core.Array:
+    """Numbers that go with members, or what `name` says, in the same memory."""
+    array = wide(values, argument, current() if on is None else on)
+    return array if array._gpu == members._gpu else beside(members, array, values, (name, argument), on)
 
 
 def natural(code: int) -> int:
@@ -50,9 +52,9 @@ def natural(code: int) -> int:
     return U64 if BYTES[storage(code)] == 8 else U32
 
 
-def wide(values: Any, argument: str) -> _core.Array:
+def wide(values: Any, argument: str, where: Where = False) -> _core.Array:
     """Numbers of sets and the like, as uint64."""
-    return _core.cast(integers(values, argument)[0], U64, argument)
+    return _core.cast(integers(values, argument, where)[0], U64, argument)
 
 
 def signed(array: _core.Array | None) -> Any:
@@ -106,8 +108,9 @@ class Collection:
         return _core.sets_look(self.handle, kind, n, set, which, None, values, lasts)
 
     def values(self, values: Any, argument: str) -> tuple[_core.Array, Any]:
-        """Values as members' type. Those that cannot be members are OverflowError."""
-        array, numpy = take_in_as(values, self.type, argument)
+        """Values as members' type, of the host or of the GPU that the sets are on. Those that cannot be members
+        are OverflowError."""
+        array, numpy = take_in_as(values, self.type, argument, self.handle.context)
         return _core.cast(array, self.type, argument), numpy
 
 

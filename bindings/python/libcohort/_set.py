@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 from . import _collection as c
 from . import _core, _sets
-from ._arrays import BOOL, BYTES, F32, I8, I64, NAMES, U32, give_out, narrowed, storage, take_in
+from ._arrays import BOOL, BYTES, F32, I8, I64, NAMES, U32, narrowed, storage, take_in
 from ._context import current
 from ._gpu import context_for
 
@@ -165,7 +165,7 @@ class Set:
         given, numpy = take_in(values, "values", True)
         wide, on, sets, number = self._chooses(given, "values")
         kept = narrowed(_core.compact(on, wide, sets, number), given._code)
-        return give_out(kept, numpy) if given._gpu is not None else self._in._out(kept, numpy)
+        return self._in._out(kept, numpy)
 
     def _chooses(
         self, keys: _core.Array, argument: str

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, Sequence
 
 from . import _collection as c
 from . import _core, _set
-from ._arrays import I64, U32, give_out, take_in
+from ._arrays import I64, U32, U64, give_out, take_in
 from ._context import current
 from ._gpu import beside
 
@@ -50,11 +50,18 @@ class Sets:
     _numpy: Any
 
     def __init__(self, arrays: Iterable[Any] = (), *, type: str | None = None) -> None:
-        taken = [c.integers(a, f"arrays[{i}]") for i, a in enumerate(arrays)]
+        context, given = current(), list(arrays)
+        taken = [c.integers(a, f"arrays[{i}]", context) for i, a in enumerate(given)]
         code = c.type_code(type, max((c.natural(a._code) for a, _ in taken), default=U32))
         parts = [_core.cast(a, code, f"arrays[{i}]") for i, (a, _) in enumerate(taken)]
-        members, offsets = _core.concat(parts, code)
-        self._of = c.build(c.MEMBERS, code, members, offsets=offsets)
+        first = next((i for i, a in enumerate(parts) if a._gpu is not None), None)
+        if first is None:
+            members, offsets = _core.concat(parts, code)
+        else:  # all of them go there
+            names = [(f"arrays[{first}]", f"arrays[{i}]") for i in range(len(parts))]
+            parts = [beside(parts[first], a, g, n, context) for a, g, n in zip(parts, given, names)]
+            members, offsets = _core.concat(parts, code, context)
+        self._of = c.build(c.MEMBERS, code, members, offsets=offsets, context=context)
         self._numpy = next((numpy for _, numpy in taken if numpy), None)
 
     @classmethod
@@ -202,7 +209,7 @@ class Sets:
         return _core.sets_counts(self._of.handle)
 
     def _out(self, array: Any, numpy: Any = None) -> Any:
-        return give_out(array, numpy or self._numpy)
+        return array if array._gpu is not None else give_out(array, numpy or self._numpy)
 
     def _number(self, number: Any) -> int:
         n, i = len(self), number.__index__()
@@ -278,22 +285,23 @@ class Sets:
 
     # ---- questions
 
-    def _asked(self, which: Any, n: int | None) -> tuple[int, _core.Array | None, int]:
-        """(set, numbers of sets, how many questions): one set for all, or one for each."""
+    def _asked(self, which: Any, values: _core.Array) -> tuple[int, int, _core.Array | None]:
+        """(how many questions, set, numbers of sets): one set for all values, or one for each."""
+        n = len(values)
         if hasattr(which, "__index__") and not getattr(which, "ndim", 0):
-            return self._number(which), None, 1 if n is None else n
-        numbers = c.wide(which, "which")
-        if n is not None and len(numbers) != n:
+            return n, self._number(which), None
+        numbers = c.along(values, which, "which", "values", self._of.handle.context)
+        if len(numbers) != n:
             raise ValueError(f"which: has {len(numbers)} entries, and values has {n}")
-        return 0, numbers, len(numbers)
+        return n, 0, numbers
 
     def _look(self, kind: int, values: Any, which: Any, argument: str = "values") -> tuple[Any, Any, Any]:
         if kind == c.SELECT:
-            array, numpy = c.wide(values, argument), take_in(values, argument)[1]
+            array, numpy = c.integers(values, argument, self._of.handle.context)
+            array = _core.cast(array, U64, argument)
         else:
             array, numpy = self._of.values(values, argument)
-        set, numbers, n = self._asked(which, len(array))
-        return *self._of.look(kind, n, set, numbers, array), numpy
+        return *self._of.look(kind, *self._asked(which, array), array), numpy
 
     def contains(self, values: Any, which: Any = 0) -> Any:
         """For each value whether it is a member of set `which`, a number or an array with one for each value.
@@ -381,12 +389,17 @@ class Sets:
         """
         a, numpy = self._of.values(firsts, "firsts")
         b, _ = self._of.values(lasts, "lasts")
-        set, numbers, n = self._asked(which, len(a))
-        return self._out(c.signed(self._of.look(c.COUNT, n, set, numbers, a, b)[0]), numpy)
+        if a._gpu != b._gpu:
+            b = beside(a, b, lasts, ("firsts", "lasts"), self._of.handle.context)
+        return self._out(c.signed(self._of.look(c.COUNT, *self._asked(which, a), a, b)[0]), numpy)
 
     def _ends(self, kind: int, which: Any) -> tuple[Any, Any]:
-        set, numbers, n = self._asked(c.numbered(len(self)) if which is None else which, None)
-        members, found = self._of.look(kind, n, set, numbers)
+        if hasattr(which, "__index__") and not getattr(which, "ndim", 0):
+            members, found = self._of.look(kind, 1, self._number(which))
+        else:
+            which = c.numbered(len(self)) if which is None else which
+            numbers = c.wide(which, "which", self._of.handle.context)
+            members, found = self._of.look(kind, len(numbers), 0, numbers)
         return self._out(members), self._out(found)
 
     def min(self, which: Any = None) -> tuple[Any, Any]:

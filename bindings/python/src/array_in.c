@@ -361,15 +361,42 @@ static PyObject *view(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return (PyObject *)a;
 }
 
-/* concat(list of Arrays, type): (all one behind the other, where each begins and the last ends, as
- * uint64). */
+/* The same in a GPU's memory, of `n` entries together. */
+static array *join_on(context *on, PyObject *chunks, int type, Py_ssize_t n)
+{
+    Py_ssize_t count = PyList_Size(chunks);
+    const array **from = malloc((size_t)(count ? count : 1) * sizeof(array *));
+    array *all = from ? array_on(on, type, n) : (array *)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; all && i < count; ++i)
+        from[i] = (const array *)PyList_GetItem(chunks, i);
+    if (all) {
+        outcome o;
+        char *to = all->data;
+        call_begin(on, &o);
+        o.wait = true;
+        for (Py_ssize_t i = 0; i < count && o.status == COHORT_OK; ++i) {
+            uint64_t bytes = (uint64_t)from[i]->n * type_bytes(type);
+            if (bytes)
+                o.status = cohort_copy(on->c, to, from[i]->data, bytes);
+            to += bytes;
+        }
+        if (!call_end(on, &o))
+            Py_CLEAR(all);
+    }
+    free(from);
+    return all;
+}
+
+/* concat(list of Arrays, type, context of their memory or None): (all one behind the other, where each begins
+ * and the last ends, as uint64), both in the memory of the context's GPU or in the host's. */
 static PyObject *concat(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 2)
+    ARGUMENTS(2, 3)
     PyObject *list = arguments[0];
+    context *on = count > 2 && !Py_IsNone(arguments[2]) ? context_of(arguments[2]) : NULL;
     long type = PyLong_AsLong(arguments[1]);
-    if ((type == -1 && PyErr_Occurred()) || type < 1 || type >= TYPES || !PyList_Check(list))
+    if (PyErr_Occurred() || type < 1 || type >= TYPES || !PyList_Check(list))
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "a list and a type are due");
     Py_ssize_t n = PyList_Size(list);
     array *offsets = array_new(COHORT_U64, n + 1);
@@ -387,9 +414,11 @@ static PyObject *concat(PyObject *module, PyObject *const *arguments, Py_ssize_t
     if (!offsets)
         return NULL;
     to[n] = at;
-    array *all = join_chunks(list, (int)type);
-    PyObject *pair = all ? PyTuple_Pack(2, all, offsets) : NULL;
+    array *all = on ? join_on(on, list, (int)type, (Py_ssize_t)at) : join_chunks(list, (int)type);
+    array *where = all && on ? array_to_device(on, offsets) : (array *)KEPT(offsets);
+    PyObject *pair = all && where ? PyTuple_Pack(2, all, where) : NULL;
     DROP(all);
+    DROP(where);
     DROP(offsets);
     return pair;
 }

@@ -355,8 +355,20 @@ static int type_of_results(const handle *h, cohort_look kind)
     }
 }
 
+/* Results and bits for a look, in the memory that the questions lie in: NULL for the host's. What is not found
+ * is 0. */
+static bool make_answers(context *at, int type, bool hits, uint64_t n, array *out[3])
+{
+    out[0] = type ? array_on(at, type, (Py_ssize_t)n) : NULL;
+    out[1] = hits && !PyErr_Occurred() ? array_on(at, COHORT_U32, (Py_ssize_t)n / 32 + 1) : NULL;
+    out[2] = out[1] ? array_on(at, TYPE_BOOL, (Py_ssize_t)n) : NULL;
+    if (out[0] && !at)
+        memset(out[0]->data, 0, (size_t)n * type_bytes(type));
+    return !PyErr_Occurred();
+}
+
 /* sets_look(collection, kind, n, set, which, others, values, lasts): (results, hit as booleans), None for
- * what the kind has not. */
+ * what the kind has not. All arrays lie in one memory, the answers too. */
 static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -377,44 +389,45 @@ static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssiz
     if (failed || !of_length(which, d.n, "which") || !of_length(others, d.n, "others") ||
         !of_length(values, d.n, "values") || !of_length(lasts, d.n, "lasts"))
         return NULL;
-    int type = type_of_results(h, d.kind);
-    array *results = type ? array_new(type, (Py_ssize_t)d.n) : NULL;
-    array *bits = gives_hits(d.kind) ? array_new(COHORT_U32, (Py_ssize_t)d.n / 32 + 1) : NULL;
-    array *hit = bits ? array_new(TYPE_BOOL, (Py_ssize_t)d.n) : NULL;
+    const array *asked = values ? values : which;
+    context *at = asked && asked->on ? h->on : NULL;
+    array *out[3] = {NULL, NULL, NULL}, *const *results = out, *const *bits = out + 1, *const *hit = out + 2;
     PyObject *result = NULL;
-    if (!PyErr_Occurred()) {
-        if (results) /* what is not found is 0 */
-            memset(results->data, 0, (size_t)results->n * type_bytes(type));
+    if (make_answers(at, type_of_results(h, d.kind), gives_hits(d.kind), d.n, out)) {
         d.which = DATA(which);
         d.others = DATA(others);
         d.values = DATA(values);
         d.lasts = DATA(lasts);
-        d.results = DATA(results);
-        d.hit = DATA(bits);
+        d.results = DATA(*results);
+        d.hit = DATA(*bits);
         outcome o;
         call_begin(h->on, &o);
-        o.status = cohort_sets_look(h->object, &d);
-        if (o.status == COHORT_OK && hit)
-            bits_to_bytes(bits->data, hit->data, hit->n);
+        o.wait = at;
+        if (at && *results && d.n)
+            o.status = cohort_fill(h->on->c, d.results, 0, d.n * (uint64_t)(*results)->stride);
+        if (o.status == COHORT_OK)
+            o.status = cohort_sets_look(h->object, &d);
+        if (o.status == COHORT_OK && *hit)
+            o.status = spread_bits(h->on, *bits, *hit);
         if (call_end(h->on, &o))
-            result = PyTuple_Pack(2, or_none(results), or_none(hit));
+            result = PyTuple_Pack(2, or_none(*results), or_none(*hit));
     }
-    DROP(results);
-    DROP(bits);
-    DROP(hit);
+    for (int i = 0; i < 3; ++i)
+        DROP(out[i]);
     return result;
 }
 
-static bool ask_containing(handle *h, const cohort_sets_containing_desc *d)
+static bool ask_containing(handle *h, const cohort_sets_containing_desc *d, bool wait)
 {
     outcome o;
     call_begin(h->on, &o);
+    o.wait = wait;
     o.status = cohort_sets_containing(h->object, d);
     return call_end(h->on, &o);
 }
 
 /* sets_containing(collection, values, want sets): (counts, None), or (offsets, sets): which sets contain each
- * value. */
+ * value; in the memory that the values lie in. */
 static PyObject *sets_containing(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -426,7 +439,8 @@ static PyObject *sets_containing(PyObject *module, PyObject *const *arguments, P
     if (!h || failed || PyErr_Occurred() || !values)
         return NULL;
     cohort_sets_containing_desc d = COHORT_SETS_CONTAINING_INIT;
-    array *told = array_new(COHORT_U64, values->n + (want ? 1 : 0)), *sets = NULL;
+    context *at = values->on ? h->on : NULL;
+    array *told = array_on(at, COHORT_U64, values->n + (want ? 1 : 0)), *sets = NULL;
     uint64_t total = 0;
     PyObject *result = NULL;
     if (!told)
@@ -436,11 +450,11 @@ static PyObject *sets_containing(PyObject *module, PyObject *const *arguments, P
     d.counts = want ? NULL : told->data;
     d.offsets = want ? told->data : NULL;
     d.total = &total;
-    if (ask_containing(h, &d)) {
-        sets = want ? array_new(COHORT_U64, (Py_ssize_t)total) : NULL;
+    if (ask_containing(h, &d, at)) {
+        sets = want ? array_on(at, COHORT_U64, (Py_ssize_t)total) : NULL;
         d.capacity = total;
         d.sets = DATA(sets);
-        if (!PyErr_Occurred() && (!sets || !total || ask_containing(h, &d)))
+        if (!PyErr_Occurred() && (!sets || !total || ask_containing(h, &d, at)))
             result = PyTuple_Pack(2, told, or_none(sets));
     }
     DROP(told);
