@@ -16,7 +16,11 @@ files=$(find include src cli bench bindings tests examples \( -name '*.[ch]' -o 
 case ${1:-} in
 --check)
     # Many files a process, and a process a core: to start one takes longer than to read a file.
-    told=$(echo "$files" | xargs -P "$(nproc)" -n 40 "$program" --dry-run 2>&1)
+    told=$(echo "$files" | xargs -P "$(nproc)" -n 40 "$program" --dry-run 2>&1) || {
+        echo "$program failed: $(echo "$told" | grep -v 'should be clang-formatted' | head -n 3)"
+        echo "0 passed, 1 failed, 0 skipped"
+        exit 1
+    }
     differing=$(echo "$told" | sed -n 's/^\([^: ]*\):[0-9]*:[0-9]*: warning: code should be clang-formatted.*/\1/p' | sort -u)
     [ -z "$differing" ] || echo "$differing" | sed 's/^/not formatted: /'
     count=$(echo "$differing" | grep -c .)

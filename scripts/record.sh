@@ -9,8 +9,9 @@
 # COHORT_TEST_ARGS in the environment is handed on to programs that take a device. COHORT_TEST_DEEP holds the names of structures
 # whose programs go through more schedules on the simulated GPU (--ci).
 #
-# COHORT_TEST_TURN=long: the program had its short form. It leaves its line in RESULTS/long, is not run a second time, and has not failed
-# if the deadline stops it: its line says `time was up` or `not begun`. The time of one program is the deadline's alone then.
+# COHORT_TEST_TURN=long: the program had its short form. It leaves its line in RESULTS/long, is not run a second time,
+# and has not failed if the deadline stops it: its line says `time was up` or `not begun`. What one program may take is
+# half an hour then, or what the deadline leaves.
 # COHORT_TEST_REST=skip: so it is with what the deadline stops in the only turn there is.
 results=$1${COHORT_TEST_TURN:+/$COHORT_TEST_TURN} limit=$2 name=$3 device=$4 turn=${COHORT_TEST_TURN:-}
 shift 4

@@ -11,12 +11,13 @@
 # how many they are, are told in a line, and count as skipped. So a slow machine tries less, and fails nothing for it.
 # With --quick or --ci among COHORT_TEST_ARGS there is one turn.
 # In the short form the simulated GPU has a sixth of the combinations of a case (of memory, width and layout), drawn by
-# COHORT_TEST_DRAW.
+# COHORT_TEST_DRAW: six numbers in a row have all of them.
 #
 #   JOBS=2                  tests that run at a time (default: the cores)
 #   TEST_BUDGET=840         seconds for all; COHORT_TEST_DEADLINE, seconds since 1970, may end them earlier
 #   COHORT_TEST_ARGS=...    more arguments for the test programs
-#   COHORT_TEST_DEEP=...    names of structures whose programs go through more schedules on the simulated GPU, in the long form
+#   COHORT_TEST_DEEP=...    names of structures whose programs go through more schedules on the simulated GPU, in
+#                           the long form
 #   COHORT_TEST_REST=skip   in one turn, too, what the time does not reach is skipped and told; the order is drawn
 #   COHORT_TEST_DRAW=N      draws as the run did that told N; by default another number each time
 set -u
@@ -77,18 +78,16 @@ lines() {
         fi
     done
 }
-left=''
-if [ $long = no ] && [ -n "$COHORT_TEST_REST" ]; then
-    echo
-    echo "the time was up before these had ended: $(grep -lsP '\t(time was up|not begun)' "$build"/results/*.tsv |
-        sed 's|.*/||; s|\.tsv$||' | xargs)"
-elif [ $long = yes ]; then
-    left=$(grep -lsP '\t(time was up|not begun)' "$build"/results/long/*.tsv | sed 's|.*/||; s|\.tsv$||' | xargs)
-    echo
-    echo "long form: $(($(ls "$build"/results/long/*.tsv 2>/dev/null | wc -l) - $(wc -w <<<"$left"))) programs; the time was up before these had ended: ${left:-none}"
-fi
+# What the time did not reach in the last turn. Of the long form nothing else counts it as skipped.
+last=$build/results
+[ $long = no ] || last=$last/long
+unreached=$(grep -lsP '\t(time was up|not begun)' "$last"/*.tsv | sed 's|.*/||; s|\.tsv$||' | xargs)
+left=0
+[ $long = no ] || left=$(wc -w <<<"$unreached")
+printf '\nlast turn: %d programs; the time was up before these had ended: %s\n' \
+    "$(find "$last" -maxdepth 1 -name '*.tsv' | wc -l)" "${unreached:-none}"
 
-lines | awk -F '\t' -v code="$code" -v left="$(wc -w <<<"$left")" '
+lines | awk -F '\t' -v code="$code" -v left="$left" '
     BEGIN {
         printf "\n%-16s %-6s %9s %7s %8s %8s  %s\n", "program", "device", "passed", "failed", "skipped", "seconds", "skipped or failed why"
     }

@@ -3,7 +3,7 @@
 #
 # `make test`: installs what is missing, builds, and runs every test on every device that is here (run-tests.sh).
 #
-#   --quick            fewer schedules and smaller sizes, and nothing else: ten minutes
+#   --quick            fewer schedules and smaller sizes, and nothing else
 #   --ci               1,000,000 schedules instead of 200,000
 #   BUILD=build        the build folder
 #   ARCHS=...          as in configure.sh

@@ -97,6 +97,36 @@ check_turns() {
     turned late '77 late cpu 0 0 1 not begun' 0 echo '3 passed, 0 failed, 0 skipped'
     turned short '0 ' 9 sh -c 'exit 1' --quick
 }
+# The same where there is one turn (COHORT_TEST_REST), and where what the deadline stops has failed.
+# rested STATUS LINE REST SECONDS COMMAND...
+rested() {
+    local expected="$1 rested cpu $2" rest=$3 seconds=$4 got
+    shift 4
+    COHORT_TEST_REST=$rest COHORT_TEST_TURN='' COHORT_TEST_DEEP='' COHORT_TEST_ARGS='' \
+        COHORT_TEST_DEADLINE=$(($(date +%s) + seconds)) scripts/record.sh "$scratch/recorded" 99 rested cpu "$@" >/dev/null
+    got="$? $(cut -f 1-5,7- "$scratch/recorded/rested.cpu.tsv" | tr '\t' ' ')"
+    printf '%s' "$got" | grep -qE -- "^$expected\$" || echo "rest '$rest', $*: '$got', not '$expected'"
+}
+check_rest() {
+    rested 77 '0 0 1 not begun' skip 0 echo '3 passed, 0 failed, 0 skipped'
+    rested 77 '0 0 1 time was up after [0-9]+ s' skip 1 sleep 9
+    rested 1 '2 1 0 .*b: no' skip 9 sh -c 'echo "FAIL b: no"; echo "2 passed, 1 failed, 0 skipped"; exit 1'
+    rested 124 '0 1 0 stopped after .*' '' 0 echo '3 passed, 0 failed, 0 skipped'
+    rested 124 '0 1 0 stopped after .*' '' 1 sleep 9
+}
+
+# Six numbers in a row have all combinations, and each fewer than all.
+check_draws() {
+    local program=$build/tests/test_map_errors draw
+    for draw in 0 1 2 3 4 5; do
+        COHORT_TEST_DRAW=$draw "$program" --device sim:1 --quick --verbose | sed -n 's/^ok *\([^ ]*\).*/\1/p'
+    done >"$scratch/drawn"
+    COHORT_TEST_DRAW='' "$program" --device sim:1 --quick --verbose | sed -n 's/^ok *\([^ ]*\).*/\1/p' | sort >"$scratch/all"
+    sort -u "$scratch/drawn" | cmp -s - "$scratch/all" || echo "six draws have $(sort -u "$scratch/drawn" | wc -l) of $(wc -l <"$scratch/all")"
+    [ "$(wc -l <"$scratch/drawn")" -le $((2 * $(wc -l <"$scratch/all"))) ] || echo "a draw has more than its share"
+}
+report "the short form on the simulated GPU has all combinations by six draws" "$(check_draws)"
+report "record.sh tells what one turn did not reach" "$(check_rest)"
 report "record.sh tells what the long form came to, and what the time was up for" "$(check_turns)"
 
 # On the simulated GPU alone, wherever the structure stands among those that go through more schedules.

@@ -391,26 +391,27 @@ static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     const array *asked = values ? values : which;
     context *at = asked && asked->on ? h->on : NULL;
-    array *out[3] = {NULL, NULL, NULL}, *const *results = out, *const *bits = out + 1, *const *hit = out + 2;
+    array *out[3] = {NULL, NULL, NULL};
     PyObject *result = NULL;
     if (make_answers(at, type_of_results(h, d.kind), gives_hits(d.kind), d.n, out)) {
+        array *results = out[0], *bits = out[1], *hit = out[2];
         d.which = DATA(which);
         d.others = DATA(others);
         d.values = DATA(values);
         d.lasts = DATA(lasts);
-        d.results = DATA(*results);
-        d.hit = DATA(*bits);
+        d.results = DATA(results);
+        d.hit = DATA(bits);
         outcome o;
         call_begin(h->on, &o);
         o.wait = at;
-        if (at && *results && d.n)
-            o.status = cohort_fill(h->on->c, d.results, 0, d.n * (uint64_t)(*results)->stride);
+        if (at && results && d.n)
+            o.status = cohort_fill(h->on->c, d.results, 0, d.n * (uint64_t)results->stride);
         if (o.status == COHORT_OK)
             o.status = cohort_sets_look(h->object, &d);
-        if (o.status == COHORT_OK && *hit)
-            o.status = spread_bits(h->on, *bits, *hit);
+        if (o.status == COHORT_OK && hit)
+            o.status = spread_bits(h->on, bits, hit);
         if (call_end(h->on, &o))
-            result = PyTuple_Pack(2, or_none(*results), or_none(*hit));
+            result = PyTuple_Pack(2, or_none(results), or_none(hit));
     }
     for (int i = 0; i < 3; ++i)
         DROP(out[i]);
