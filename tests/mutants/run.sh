@@ -15,11 +15,12 @@
 #
 # --sample: all mutants of what a change touches (scripts/touched.sh), and of the others PERCENT of a hundred, other ones each time; a line
 # that begins with `sampled:` tells which were left out. MUTANT_SAMPLE=N in the environment draws the same ones again.
-# MUTANT_BUDGET=SECONDS: no mutant begins later; those that were not begun are told in such a line, and count as skipped if they are of what a
-# change touches.
+# MUTANT_BUDGET=SECONDS: no mutant begins later; those that were not begun are told in such a line, and count as skipped
+# if they are of what a change touches. 100 seconds later no seed begins: a mutant that was caught from each seed so far
+# counts as skipped, and its row tells how many they were.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-root=$PWD seeds=${MUTANT_SEEDS:-20} jobs=${MUTANT_JOBS:-$(nproc)}
+root=$PWD seeds=${MUTANT_SEEDS:-20} jobs=${MUTANT_JOBS:-$(nproc)} budget=${MUTANT_BUDGET:-1000000}
 work=$(mktemp -d "${TMPDIR:-/tmp}/mutants.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -125,7 +126,7 @@ passes_without() {
 }
 
 mutant() {
-    local name=$1 tree=$work/$1 caught=0 start=$SECONDS note='' missed='' seed code program arguments
+    local name=$1 tree=$work/$1 caught=0 tried=0 start=$SECONDS note='' missed='' seed code program arguments
     if [ -n "$(lacks "$name")" ]; then
         printf '%-20s skipped: this processor has no %s\n' "$name" "$(lacks "$name" | xargs)" >"$work/$name.row"
         touch "$work/$name.skipped"
@@ -142,8 +143,8 @@ mutant() {
         note='the tests that are to catch it fail without it, too'
     else
         arguments=$(header Run "$name")
-        for ((k = 1; k <= seeds; k++)); do
-            seed=$((k * 1000003))
+        for ((k = 1; k <= seeds && SECONDS < budget + 100; k++)); do
+            seed=$((k * 1000003)) tried=$k
             # shellcheck disable=SC2086
             timeout 60 "$tree/obj/${program:-test_schedules}" ${arguments:---device sim:1} --quick --stop --seed $seed \
                 >"$work/$name.out" 2>&1
@@ -156,8 +157,9 @@ mutant() {
             fi
         done
         [ -z "$missed" ] || note="missed with --seed$missed"
+        [ $tried -eq "$seeds" ] || [ -n "$note" ] || touch "$work/$name.skipped"
     fi
-    [ $caught -eq "$seeds" ] || tail -n 5 "$work/$name.log" >"$work/$name.why"
+    [ $caught -eq "$seeds" ] || [ -f "$work/$name.skipped" ] || tail -n 5 "$work/$name.log" >"$work/$name.why"
     printf '%-20s %3d/%-3d %8d  %s\n' "$name" $caught "$seeds" $((SECONDS - start)) \
         "${note:-$(header Bug "$name")}" >"$work/$name.row"
     rm -rf "$tree"
@@ -168,7 +170,7 @@ for name in "${names[@]}"; do
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
         wait -n
     done
-    [ $SECONDS -lt "${MUTANT_BUDGET:-1000000}" ] || break
+    [ $SECONDS -lt "$budget" ] || break
     mutant "$name" &
     begun=$((begun + 1))
 done
