@@ -244,7 +244,7 @@ deadline=$(($(date +%s) + budget))
 # check PROGRAM TOOL K/N: leaves a line in the results: program, part, tool, seconds, result, remark.
 check() {
     local program=$1 tool=$2 part=$3 log start=$(date +%s) limit=$each code result remark closing
-    local command=("$build/tests/test_$program" --device "$device" --part "$part" "${arguments[@]}") chosen=()
+    local command=("$build/tests/test_$program" --device "$device" --part "$part" --limit "$each" "${arguments[@]}") chosen=()
     log=$out/$program.$tool.${part%/*}.log
     [ $((deadline - start)) -ge "$limit" ] || limit=$((deadline - start))
     [ "$tool" != racecheck ] || chosen=("${filters[@]}")

@@ -27,13 +27,15 @@ extern void seed_draw_fix(const uint64_t *seed) __attribute__((weak));
 /* Kernels that tests bring, where there are any and nvcc was found. */
 extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
-/* Seconds that one case may take in the short form; in the others, and under a sanitizer, CASE_LIMIT_LONG. */
+/* Seconds that one case may take in the short form; in the others, and under a sanitizer, CASE_LIMIT_LONG; under
+ * tools that the program does not know of, what --limit says. */
 #define CASE_LIMIT      120
 #define CASE_LIMIT_LONG 600
 
 struct options {
     const char *program, *device, *filter;
     int quick, ci, list, verbose, stop, share;
+    unsigned limit;
     uint64_t seed, part, parts, draw;
 };
 
@@ -299,11 +301,7 @@ static void run_and_tell(const struct options *o, const struct run *run, struct 
     struct test t;
     snprintf(running, sizeof running, "%s (--seed %llu)", run->name, (unsigned long long)o->seed);
     double start = now();
-#ifdef SANITIZED
-    alarm(CASE_LIMIT_LONG);
-#else
-    alarm(o->quick ? CASE_LIMIT : CASE_LIMIT_LONG);
-#endif
+    alarm(o->limit);
     int result = run_one(&t, o, run);
     alarm(0);
     if (o->verbose)
@@ -423,7 +421,7 @@ static void usage(const char *wrong)
 {
     fprintf(stderr,
             "%s\nusage: [--device cpu | sim:SEED | cuda] [--quick | --ci] [--filter TEXT] [--seed N]"
-            " [--list] [--part K/N] [--verbose] [--stop]\n",
+            " [--list] [--part K/N] [--limit SECONDS] [--verbose] [--stop]\n",
             wrong);
     exit(2);
 }
@@ -461,6 +459,8 @@ static void parse(struct options *o, int argc, char **argv)
             o->filter = argv[i];
         else if (!strcmp(name, "--seed"))
             o->seed = number_of(argv[i], NULL);
+        else if (!strcmp(name, "--limit"))
+            o->limit = (unsigned)number_of(argv[i], NULL);
         else if (!strcmp(name, "--part")) {
             const char *rest;
             o->part = number_of(argv[i], &rest);
@@ -508,6 +508,13 @@ int main(int argc, char **argv)
 #ifdef SLOWED
     o.quick = 1;
 #endif
+#ifdef SANITIZED
+    int patient = 1;
+#else
+    int patient = !o.quick;
+#endif
+    if (!o.limit)
+        o.limit = patient ? CASE_LIMIT_LONG : CASE_LIMIT;
     if (sim_open)
         cuda_driver_register("sim", sim_open);
     if (cohort_test_fatbins)
