@@ -19,16 +19,20 @@
 /* ---- views --------------------------------------------------------------------------------------------- */
 
 /* What is known to have happened: for each location the newest message that is known, 0 (the memory before
- * the launch) where there is no entry. Open addressing; location numbers are dense, so they are their own
- * hash. */
+ * the launch) where there is no entry. Open addressing, places by multiplication: location numbers are dense,
+ * and runs of them that were their own hash would lie upon each other. */
 struct entry {
     uint32_t location, time; /* location 0: a free place */
 };
 struct view {
-    uint32_t count, mask;
+    uint32_t count, mask, shift; /* mask + 1 places: 2^(32 - shift) */
     struct entry *table;
     struct entry small[8];
 };
+static inline uint32_t view_place(const struct view *v, uint32_t location)
+{
+    return (location * 2654435769u) >> v->shift;
+}
 void view_begin(struct view *v); /* empty, whatever was there */
 struct view *view_new(void);     /* lives as long as the launch */
 void view_clear(struct view *v);
@@ -38,7 +42,7 @@ static inline uint32_t view_time(const struct view *v, uint32_t location)
 {
     if (!v->count)
         return 0;
-    for (uint32_t i = location & v->mask; v->table[i].location; i = (i + 1) & v->mask)
+    for (uint32_t i = view_place(v, location); v->table[i].location; i = (i + 1) & v->mask)
         if (v->table[i].location == location)
             return v->table[i].time;
     return 0;
