@@ -1,9 +1,9 @@
-/* test_sets_stream.c: queries and looks of fixed room on a device's arrays: they wait for nothing, take no
- * memory once one like them has run, and can be captured into a graph, whose launches answer what is in the
- * arrays then. */
+/* test_sets_stream.c: queries and looks of fixed room on a device's arrays, and changes of a working set by
+ * such arrays: they wait for nothing, take no memory once one like them has run, and can be captured into a
+ * graph, whose launches answer and change by what is in the arrays then. */
 #include "backend/context.h"
 #include "cuda/device.h"
-#include "sets.h"
+#include "working.h"
 
 #define ROWS  40
 #define ARITY 3
@@ -247,16 +247,9 @@ static cuda_result watch_copy(cuda_pointer to, cuda_pointer from, size_t bytes, 
     return below->memcpy_async(to, from, bytes, stream);
 }
 
-static void no_waits(struct test *t)
+/* The calls, of which one like them has run, with the driver watched. */
+static void watch(struct test *t, cohort_status (*calls)(struct test *, void *), void *of)
 {
-    t->memory = TEST_DEVICE;
-    struct works w = works_new(t);
-    new_questions(t, &w);
-    OK(t, do_all(t, &w)); /* one like it has run */
-    OK(t, cohort_wait(t->context));
-    judge_all(t, &w);
-    new_questions(t, &w);
-    OK(t, cohort_wait(t->context));
     struct gpu *g = gpu_of(t->context);
     struct cuda_driver counting = *g->driver;
     below = g->driver;
@@ -267,7 +260,7 @@ static void no_waits(struct test *t)
     counting.mem_alloc = watch_alloc;
     counting.memcpy_async = watch_copy;
     g->driver = &counting;
-    cohort_status status = do_all(t, &w);
+    cohort_status status = calls(t, of);
     const unsigned seen[] = {waits, taken, crossings};
     cohort_status waited = cohort_wait(t->context);
     unsigned after = waits;
@@ -276,6 +269,19 @@ static void no_waits(struct test *t)
     REQUIREF(t, !seen[0] && !seen[1] && !seen[2],
              "%u waits, %u pieces of memory, %u copies from or to the host", seen[0], seen[1], seen[2]);
     REQUIRE(t, after); /* they would be seen */
+}
+
+static void no_waits(struct test *t)
+{
+    t->memory = TEST_DEVICE;
+    struct works w = works_new(t);
+    new_questions(t, &w);
+    OK(t, do_all(t, &w)); /* one like it has run */
+    OK(t, cohort_wait(t->context));
+    judge_all(t, &w);
+    new_questions(t, &w);
+    OK(t, cohort_wait(t->context));
+    watch(t, do_all, &w);
     judge_all(t, &w);
     works_end(&w);
 }
@@ -303,10 +309,135 @@ static void graphs(struct test *t)
     test_graph_close(t, &g);
 }
 
+/* ---- changes of a working set -------------------------------------------------------------------------- */
+
+#define CHANGES 3
+#define CHUNKS  70
+
+/* A set, the members that it is changed by, and values that are asked for behind the changes. */
+struct changes {
+    struct working s;
+    struct column *members[CHANGES], *values, *hit;
+};
+
+static const cohort_set_op changes_ops[CHANGES] = {COHORT_SET_ADD, COHORT_SET_REMOVE, COHORT_SET_FLIP};
+
+static cohort_status change_all(struct test *t, void *of)
+{
+    struct changes *c = of;
+    cohort_status status = COHORT_OK;
+    (void)t;
+    for (int i = 0; i < CHANGES && !status; i++) {
+        cohort_sets_source d = COHORT_SETS_SOURCE_INIT;
+        d.type = c->s.wide ? COHORT_U64 : COHORT_U32;
+        d.n = c->members[i]->count;
+        d.members = there(c->members[i]);
+        status = cohort_set_update(c->s.set, changes_ops[i], &d);
+    }
+    return status ? status : cohort_set_contains(c->s.set, c->values->count, there(c->values), there(c->hit));
+}
+
+/* Of few chunks, so that what one change does matters to the next. */
+static uint64_t near_member(struct test *t)
+{
+    return test_below(t, CHUNKS) << 16 | test_below(t, 40);
+}
+
+static struct changes changes_new(struct test *t, int wide, cohort_set_layout layout)
+{
+    struct changes c;
+    const uint64_t n = test_size(t, 2000, 150);
+    int flat = layout == COHORT_SET_FLAT;
+    working_open(t, &c.s, wide, layout, flat ? CHUNKS << 16 : 0, flat ? 0 : CHUNKS);
+    for (int i = 0; i < CHANGES; i++)
+        c.members[i] = column_new(t, n, wide ? 8 : 4);
+    c.values = column_new(t, 100, wide ? 8 : 4);
+    column_send(c.hit = bitmap_at_byte(t, 100));
+    /* A change that waits makes room for what the directory has above its chunks. */
+    working_step(&c.s, COHORT_SET_ADD, 0, CHUNKS, 0, COHORT_OK);
+    return c;
+}
+
+static void new_changes(struct test *t, struct changes *c)
+{
+    for (int i = 0; i < CHANGES; i++) {
+        for (uint64_t k = 0; k < c->members[i]->count; k++)
+            column_put(c->members[i], k, near_member(t));
+        column_send(c->members[i]);
+    }
+    for (uint64_t k = 0; k < c->values->count; k++)
+        column_put(c->values, k, near_member(t));
+    column_send(c->values);
+    OK(t, cohort_wait(t->context));
+}
+
+/* So often were the changes made. */
+static void judge_changes(struct changes *c, int times)
+{
+    for (int i = 0; i < CHANGES * times; i++) {
+        const struct column *members = c->members[i % CHANGES];
+        uint64_t n = members->count, *ids = malloc(n * sizeof *ids);
+        REQUIRE(c->s.t, ids);
+        for (uint64_t k = 0; k < n; k++)
+            ids[k] = column_get(members, k);
+        struct plain p = plain_of(ids, n);
+        free(ids);
+        working_change_due(&c->s, changes_ops[i % CHANGES], &p);
+        plain_free(&p);
+    }
+    working_judge(&c->s, "changes");
+    column_fetch(c->hit);
+    for (uint64_t k = 0; k < c->values->count; k++)
+        EQUAL(c->s.t, bitmap_get(c->hit, k), plain_has(&c->s.due, column_get(c->values, k)));
+}
+
+static void changes_no_waits(struct test *t)
+{
+    t->memory = TEST_DEVICE;
+    for (int kind = 0; kind < 3; kind++) {
+        struct changes c = changes_new(t, kind == 1, kind == 2 ? COHORT_SET_FLAT : COHORT_SET_CHUNKS);
+        new_changes(t, &c);
+        OK(t, change_all(t, &c)); /* one like it has run */
+        OK(t, cohort_wait(t->context));
+        judge_changes(&c, 1);
+        new_changes(t, &c);
+        watch(t, change_all, &c);
+        judge_changes(&c, 1);
+        working_close(&c.s);
+    }
+}
+
+/* Launches follow each other without a wait, too. */
+static void changes_graphs(struct test *t)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        struct test_graph g;
+        test_graph_open(t, &g);
+        struct changes c = changes_new(t, kind == 1, kind == 2 ? COHORT_SET_FLAT : COHORT_SET_CHUNKS);
+        new_changes(t, &c);
+        OK(t, change_all(t, &c)); /* one like it has run */
+        OK(t, cohort_wait(t->context));
+        judge_changes(&c, 1);
+        OK(t, test_graph_capture(t, &g, change_all, &c));
+        for (int i = 0; i < 4; i++) {
+            int times = 1 + (int)test_below(t, 2);
+            new_changes(t, &c);
+            for (int k = 0; k < times; k++)
+                test_graph_launch(t, &g);
+            OK(t, cohort_wait(t->context));
+            judge_changes(&c, times);
+        }
+        working_close(&c.s);
+        test_graph_close(t, &g);
+    }
+}
+
 #define GPU (TEST_ON_SIM | TEST_ON_CUDA)
 
 const struct test_case test_cases[] = {
     {"no_waits", no_waits, GPU},
     {"graphs", graphs, GPU},
+    {"changes_no_waits", changes_no_waits, GPU},
+    {"changes_graphs", changes_graphs, GPU},
     {NULL, NULL, 0},
 };
