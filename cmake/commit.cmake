@@ -1,7 +1,7 @@
 # cmake -D source=DIR -D commit=TEXT -D to=FILE.c -P commit.cmake
 #
-# Writes the commit of the sources into a line of C: COMMIT if it is given (sources without git), else what git says, else
-# "unknown". The file is left alone if it says so already, so that nothing is built anew.
+# Writes the commit of the sources into a line of C: COMMIT if it is given (sources without git), else what
+# git says, else "unknown". The file is left alone if it says so already, so that nothing is built anew.
 cmake_minimum_required(VERSION 3.25)
 if(NOT commit)
     find_program(git git)

@@ -1,10 +1,10 @@
-# GPU kernels: compiled by `nvcc -fatbin`, one fatbin a .cu file, and embedded by .incbin. CMake's own CUDA language
-# is not used: nothing is linked against CUDA, so a compiler for the device is all that is needed.
+# GPU kernels: compiled by `nvcc -fatbin`, one fatbin a .cu file, and embedded by .incbin. CMake's own CUDA
+# language is not used: nothing is linked against CUDA, so a compiler for the device is all that is needed.
 #
 #   cohort_embed_fatbins(TABLE OUT SOURCE...)
 #
-# sets OUT to sources that define `const struct cohort_fatbin TABLE[]` (name, data, size; ended by a NULL name), with
-# an entry for each .cu file. Without nvcc the table is empty.
+# sets OUT to sources that define `const struct cohort_fatbin TABLE[]` (name, data, size; ended by a NULL
+# name), with an entry for each .cu file. Without nvcc the table is empty.
 
 # ---- the compiler ------------------------------------------------------------------------------------------------
 set(COHORT_NVCC "")
@@ -59,8 +59,8 @@ else()
 endif()
 
 # ---- one fatbin --------------------------------------------------------------------------------------------------
-# Only the preprocessor of the host's compiler is used, so a newer one than nvcc has been tested with will do. scripts/nvcc.sh keeps what was
-# compiled; with line numbers it would keep the folder's name too.
+# Only the preprocessor of the host's compiler is used, so a newer one than nvcc has been tested with will
+# do. scripts/nvcc.sh keeps what was compiled; with line numbers it would keep the folder's name too.
 set(COHORT_KEEPING ${PROJECT_SOURCE_DIR}/scripts/nvcc.sh)
 if(COHORT_LINEINFO)
     set(COHORT_KEEPING ${CMAKE_COMMAND} -E env COHORT_KEEP=no ${COHORT_KEEPING})

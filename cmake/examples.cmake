@@ -1,5 +1,6 @@
-# The examples: examples/NAME.c with the library alone; examples/NAME.cu, when nvcc is found, with the CUDA runtime too.
-# examples/NAME/*.c are further parts of NAME, and so are examples/NAME/*.cu when nvcc is found: NAME_CUDA is then defined.
+# The examples: examples/NAME.c with the library alone; examples/NAME.cu, when nvcc is found, with the CUDA
+# runtime too. examples/NAME/*.c are further parts of NAME, and so are examples/NAME/*.cu when nvcc is
+# found: NAME_CUDA is then defined.
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 file(GLOB example_kernels CONFIGURE_DEPENDS examples/*.cu)
 set(example_folder ${PROJECT_BINARY_DIR}/examples)

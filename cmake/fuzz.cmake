@@ -1,5 +1,6 @@
-# The fuzzers: tests/fuzz/fuzz_NAME.c with libFuzzer, their corpora in tests/fuzz/corpus/NAME. Everything is compiled
-# with coverage and the address and undefined sanitizers; needs clang and its runtime (Debian: libclang-rt-14-dev).
+# The fuzzers: tests/fuzz/fuzz_NAME.c with libFuzzer, their corpora in tests/fuzz/corpus/NAME. Everything is
+# compiled with coverage and the address and undefined sanitizers; needs clang and its runtime (Debian:
+# libclang-rt-14-dev).
 if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "COHORT_FUZZ needs clang: cmake --preset fuzz")
 endif()

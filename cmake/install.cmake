@@ -1,5 +1,5 @@
-# What `make install` lays down: headers (the device headers too), both libraries, pkg-config file, CMake package, the
-# tool and its manual page. All of it may be moved as a whole: nothing states the prefix.
+# What `make install` lays down: headers (the device headers too), both libraries, pkg-config file, CMake
+# package, the tool and its manual page. All of it may be moved as a whole: nothing states the prefix.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cohort)
 

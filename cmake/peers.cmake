@@ -1,7 +1,8 @@
-# The peers' programs of the bench, bench/peers/peer_NAME.cpp and .cu, in build/peers: C++ that calls other people's maps, sorts
-# and splits. Each is built if what it needs is here; none is part of the library or installed. Those for a GPU need nvcc and
-# the headers of its toolkit and take a minute, so they are left to the target `peers`, which `make` builds too;
-# `cpu_peers` are the others, all that `make demo` measures beside the map.
+# The peers' programs of the bench, bench/peers/peer_NAME.cpp and .cu, in build/peers: C++ that calls other
+# people's maps, sorts and splits. Each is built if what it needs is here; none is part of the library or
+# installed. Those for a GPU need nvcc and the headers of its toolkit and take a minute, so they are left to
+# the target `peers`, which `make` builds too; `cpu_peers` are the others, all that `make demo` measures
+# beside the map.
 add_custom_target(peers)
 add_custom_target(cpu_peers)
 if(COHORT_NVCC AND NOT COHORT_SANITIZE AND NOT COHORT_FUZZ)
@@ -93,7 +94,8 @@ endif()
 cohort_peer(cuckoo cuckoo_headers libcuckoo-dev)
 cohort_peer(urcu urcu_tables liburcu-dev)
 
-# CRoaring, from its two files (scripts/deps.sh --bench): -DCOHORT_CROARING=DIR, or where that script puts them.
+# CRoaring, from its two files (scripts/deps.sh --bench): -DCOHORT_CROARING=DIR, or where that script puts
+# them.
 if(DEFINED ENV{XDG_CACHE_HOME})
     set(croaring_cache $ENV{XDG_CACHE_HOME}/cohort/croaring)
 else()

@@ -1,6 +1,7 @@
-# The test programs, tests/STRUCTURE/test_*.c. Each is linked with what all share (tests/*.c: frame, oracle, schedules), with what its
-# own folder has beside the programs, with libcohort_internal.a, and with the simulated GPU: tests/sim and all kernels compiled as C by the
-# host's compiler. A new structure brings a folder and needs no line here. Each program runs once a device.
+# The test programs, tests/STRUCTURE/test_*.c. Each is linked with what all share (tests/*.c: frame, oracle,
+# schedules), with what its own folder has beside the programs, with libcohort_internal.a, and with the
+# simulated GPU: tests/sim and all kernels compiled as C by the host's compiler. A new structure brings a
+# folder and needs no line here. Each program runs once a device.
 file(GLOB test_programs CONFIGURE_DEPENDS tests/*/test_*.c)
 list(FILTER test_programs EXCLUDE REGEX "/tests/cli/")
 file(GLOB test_support CONFIGURE_DEPENDS tests/*.c)
@@ -13,9 +14,9 @@ cohort_embed_fatbins(cohort_test_fatbins test_fatbins ${test_kernels})
 
 # The simulator; the kernels are read as C (the property makes CMake say -x c).
 add_library(cohort_sim OBJECT ${sim_sources} ${kernel_sources} ${test_kernels})
-# Kernels inline deeply: each check at an access costs much compilation. Under the address sanitizer accesses are checked
-# out of line, and what it finds by itself (null, too small an object) is not checked a second time. No test of the
-# simulator runs under the thread sanitizer.
+# Kernels inline deeply: each check at an access costs much compilation. Under the address sanitizer
+# accesses are checked out of line, and what it finds by itself (null, too small an object) is not checked a
+# second time. No test of the simulator runs under the thread sanitizer.
 set(kernel_options "")
 if(COHORT_SANITIZE MATCHES "address" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(kernel_options "-fno-sanitize=null,object-size,pointer-overflow;--param=asan-instrumentation-with-call-threshold=0")
@@ -31,8 +32,8 @@ set_source_files_properties(tests/context/stand_in.c PROPERTIES
 target_include_directories(cohort_sim PRIVATE ${test_includes})
 target_link_libraries(cohort_sim PRIVATE cohort_flags)
 
-# libcohort_sim.a, for tests/python: the library, the simulator and tests/python/sim.c, joined to one object as
-# libcohort.a is.
+# libcohort_sim.a, for tests/python: the library, the simulator and tests/python/sim.c, joined to one object
+# as libcohort.a is.
 set_target_properties(cohort_sim PROPERTIES POSITION_INDEPENDENT_CODE ON)
 if(NOT COHORT_SANITIZE)
     add_library(cohort_sim_python OBJECT tests/python/sim.c)
@@ -176,7 +177,8 @@ foreach(name ${colliding})
     set_property(TEST ${name}_colliding.cpu PROPERTY LABELS cpu table)
     set_property(TEST ${name}_colliding.cpu PROPERTY ENVIRONMENT COHORT_TEST_STRUCTURE=table)
 endforeach()
-# Before sm_90 pairs of 128 bits change by halves: what tests maps, on two such GPUs, with the widths that are such pairs.
+# Before sm_90 pairs of 128 bits change by halves: what tests maps, on two such GPUs, with the widths that
+# are such pairs.
 foreach(architecture 80 86)
     foreach(width 64_32 64_64)
         foreach(name map map_full map_table map_build map_errors map_files map_fold)

@@ -2,7 +2,8 @@
 #
 #   cohort_embed_texts(OUT FILE...)
 #
-# sets OUT to sources that define `const struct cohort_text cohort_texts[]`, an entry for each file, by its name.
+# sets OUT to sources that define `const struct cohort_text cohort_texts[]`, an entry for each file, by its
+# name.
 function(cohort_embed_texts out)
     set(folder ${PROJECT_BINARY_DIR}/cohort_texts)
     set(contents "")

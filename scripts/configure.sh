@@ -1,8 +1,8 @@
 #!/bin/sh
 # configure.sh [--tool] [CMAKE-ARGUMENT...]
 #
-# Prepares the build folder for make, unless it is prepared already. GPU code is made for the GPUs of this machine; where there is none,
-# for one architecture.
+# Prepares the build folder for make, unless it is prepared already. GPU code is made for the GPUs of this
+# machine; where there is none, for one architecture.
 #
 #   --tool         for `make demo`: where there is no GPU, GPU code waits for the next `make`
 #   BUILD=build    the build folder

@@ -1,16 +1,18 @@
 #!/bin/sh
 # deps.sh [--check | --bench | --all]
 #
-# Installs what is missing from Debian's packages, as root or through sudo, each named with its reason. What the bench
-# measures beside our own is installed with --bench or --all, and what only .ci/run needs (a second compiler, fuzzers, the
-# formatter) with --all alone. With --check nothing is installed: it says what the build lacks and how to get it, and fails
-# if the build cannot do without. Where nothing can be installed it says so in one line, and goes on if what is missing is
-# optional. docs/dependencies.md tells more of each.
+# Installs what is missing from Debian's packages, as root or through sudo, each named with its reason. What
+# the bench measures beside our own is installed with --bench or --all, and what only .ci/run needs (a
+# second compiler, fuzzers, the formatter) with --all alone. With --check nothing is installed: it says what
+# the build lacks and how to get it, and fails if the build cannot do without. Where nothing can be
+# installed it says so in one line, and goes on if what is missing is optional. docs/dependencies.md tells
+# more of each.
 #
 # COHORT_DEPS=no in the environment: install nothing.
 set -u
 
-# For | shows that it is there | package | why. build: nothing goes without; tool: build/cohort; test, demo, bench, ci: those.
+# For | shows that it is there | package | why. build: nothing goes without; tool: build/cohort; test, demo,
+# bench, ci: those.
 needs='
 build|command cc|gcc|compiles the library
 build|file /usr/include/stdlib.h|libc6-dev|headers of the C library
@@ -69,9 +71,10 @@ names() {
     printf '%s\n' "$1" | cut -d '|' -f 2 | tr '\n' ' ' | sed 's/ $//'
 }
 
-# CRoaring of today is no Debian package; its two files are in the source package of PyPI's pyroaring. bench_croaring: fetches them, or
-# says in one line why not. Only pyroaring itself is wanted as a source; what pip builds its metadata with may come built (with ':all:'
-# Cython would be compiled first, which takes minutes).
+# CRoaring of today is no Debian package; its two files are in the source package of PyPI's pyroaring.
+# bench_croaring: fetches them, or says in one line why not. Only pyroaring itself is wanted as a source;
+# what pip builds its metadata with may come built (with ':all:' Cython would be compiled first, which takes
+# minutes).
 croaring=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/cohort/croaring
 bench_croaring() {
     case $wanted in *bench*) ;; *) return ;; esac
@@ -92,8 +95,8 @@ bench_croaring() {
 }
 [ $mode != install ] || bench_croaring
 
-# duckdb, polars and pandas, which joins, groups and sums are measured beside, in an environment of their own. bench_tables: makes it, or says in one
-# line why not.
+# duckdb, polars and pandas, which joins, groups and sums are measured beside, in an environment of their
+# own. bench_tables: makes it, or says in one line why not.
 tables=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/cohort/tables
 bench_tables() {
     case $wanted in *bench*) ;; *) return ;; esac
@@ -140,7 +143,8 @@ fi
 printf '%s\n' "$lacking" | while IFS='|' read -r what package why; do
     echo "deps: installing $package, which $why" | sed 's/which \(headers\|run time\)/the \1/'
 done
-# Small images leave /usr/share/doc out, where the reads are; --reinstall is for those that left them out already.
+# Small images leave /usr/share/doc out, where the reads are; --reinstall is for those that left them out
+# already.
 options='-o DPkg::Options::=--path-include=/usr/share/doc/bowtie2* -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=15 -o Dpkg::Use-Pty=0'
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -148,7 +152,8 @@ apt_install() {
     $as_root env DEBIAN_FRONTEND=noninteractive timeout -k 10 600 \
         apt-get $options install -y --reinstall --no-install-recommends "$@" >"$log" 2>&1 </dev/null
 }
-# Package lists may be absent or stale: fetch them when a first try fails; then one by one, as a release may lack one.
+# Package lists may be absent or stale: fetch them when a first try fails; then one by one, as a release may
+# lack one.
 if ! apt_install $(names "$lacking"); then
     $as_root timeout -k 10 180 apt-get $options update >>"$log" 2>&1 </dev/null
     if ! apt_install $(names "$lacking"); then

@@ -1,5 +1,6 @@
 #!/bin/sh
-# format.sh [--check]: clang-format 14 on every C and CUDA file; with --check it only tells which differ, and fails.
+# format.sh [--check]: clang-format 14 on every C, C++ and CUDA file; with --check it only tells which differ,
+# and fails.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 for program in clang-format-14 clang-format; do
@@ -12,7 +13,8 @@ done
 }
 "$program" --version | grep -q 'version 14\.' || echo "format.sh: $("$program" --version): the style is that of 14" >&2
 
-files=$(find include src cli bench bindings tests examples \( -name '*.[ch]' -o -name '*.cu' \) -not -path 'bench/peers/*' -print)
+files=$(find include src cli bench bindings tests examples -name '*.[ch]' -print -o -name '*.cu' -print -o -name '*.cuh' -print \
+    -o -name '*.cpp' -print -o -name '*.hpp' -print)
 case ${1:-} in
 --check)
     # Many files a process, and a process a core: to start one takes longer than to read a file.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# free-threaded.sh: prints the command of a free-threaded Python from 3.14 on that has pip. Where there is none it says
-# so, and fails. COHORT_FREE_PYTHON names one.
+# free-threaded.sh: prints the command of a free-threaded Python from 3.14 on that has pip. Where there is
+# none it says so, and fails. COHORT_FREE_PYTHON names one.
 set -u
 for python in ${COHORT_FREE_PYTHON:-python3.14t python3.15t python3.16t}; do
     "$python" -c 'import sys, pip, sysconfig

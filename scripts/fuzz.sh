@@ -1,10 +1,10 @@
 #!/bin/sh
 # fuzz.sh [JOBS [SECONDS]]
 #
-# Builds the fuzzers with clang, whose warnings are errors there, and runs them, JOBS at a time, each for SECONDS (20) on its
-# corpus, tests/fuzz/corpus/NAME. What a run finds new stays in build/fuzz/found/NAME; an input that crashes, hangs or
-# leaks is named and kept there too. FUZZ_ONLY='NAME ...': only these. COHORT_TEST_DEADLINE (seconds since 1970): each runs
-# shorter if they would not all be done by then.
+# Builds the fuzzers with clang, whose warnings are errors there, and runs them, JOBS at a time, each for
+# SECONDS (20) on its corpus, tests/fuzz/corpus/NAME. What a run finds new stays in build/fuzz/found/NAME;
+# an input that crashes, hangs or leaks is named and kept there too. FUZZ_ONLY='NAME ...': only these.
+# COHORT_TEST_DEADLINE (seconds since 1970): each runs shorter if they would not all be done by then.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 jobs=${1:-$(nproc)}

@@ -1,8 +1,9 @@
 #!/bin/sh
 # gpu-archs.sh [NVCC]
 #
-# Prints what `nvcc` is to make code for so that the GPUs of this machine can run it: a line each, sm_90 or, where NVCC is older than
-# the GPU, the newest compute_NN that it knows. Prints nothing, with exit status 1, where no GPU is found.
+# Prints what `nvcc` is to make code for so that the GPUs of this machine can run it: a line each, sm_90 or,
+# where NVCC is older than the GPU, the newest compute_NN that it knows. Prints nothing, with exit status 1,
+# where no GPU is found.
 set -u
 command -v nvidia-smi >/dev/null 2>&1 || exit 1
 found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d ' ' | grep -E '^[0-9]+\.[0-9]$' | tr -d . | sort -nu)

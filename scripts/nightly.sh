@@ -3,9 +3,9 @@
 #
 # What .ci/run draws a part of, whole: every mutant at 20 seeds, every structure's programs through all
 # their schedules, every fuzzer for ten minutes, random mutants (scripts/mutation.py); and what is explored in
-# shares elsewhere: the model of LINES, and its plans of three operations through all schedules. The work is dealt out
-# to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it did not begin is what its next
-# call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
+# shares elsewhere: the model of LINES, and its plans of three operations through all schedules. The work is
+# dealt out to N slices; slice K/N takes at most NIGHTLY_SECONDS (3,540), and what it did not begin is what
+# its next call begins with. What is done is noted in build/nightly/COMMIT, so a new commit begins anew.
 #
 #   --list [K/N]      the units of work, one a line, with what came of those that are done
 #   --only KIND K/N   the slice's units of one kind: mutants, schedules, whole, fuzz or mutation

@@ -1,9 +1,10 @@
 #!/bin/bash
 # nvcc.sh NVCC ARGUMENT... -o OUT SOURCE
 #
-# nvcc, whose results are kept: the same text with the same arguments and the same nvcc is not compiled twice, whichever folder it lies in.
-# Comments, folders of -I and the names of outputs do not count. A result is in ~/.cache/cohort/nvcc (or $XDG_CACHE_HOME/cohort/nvcc) under
-# a hash of all this, and goes when it has not been used for 30 days. Nothing is lost with that folder but time.
+# nvcc, whose results are kept: the same text with the same arguments and the same nvcc is not compiled
+# twice, whichever folder it lies in. Comments, folders of -I and the names of outputs do not count. A
+# result is in ~/.cache/cohort/nvcc (or $XDG_CACHE_HOME/cohort/nvcc) under a hash of all this, and goes when
+# it has not been used for 30 days. Nothing is lost with that folder but time.
 #
 #   COHORT_KEEP=FOLDER     another folder; COHORT_KEEP=no: none, nvcc alone
 #   -MD -MF FILE -MT NAME  are made here, since nvcc has nothing to do where a result is kept

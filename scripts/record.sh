@@ -1,17 +1,18 @@
 #!/bin/sh
 # record.sh RESULTS SECONDS NAME DEVICE COMMAND...
 #
-# Runs one test program, at most SECONDS long and not beyond COHORT_TEST_DEADLINE (seconds since 1970), and leaves in RESULTS
-# its output (NAME.DEVICE.log) and one line for scripts/run-tests.sh (NAME.DEVICE.tsv): program, device, passed,
-# failed, skipped, seconds, and remarks. The counts come from the program's closing line, `N passed, N failed, N skipped`; a
-# program that ends badly without a failed case counts as one, a program that exits 77 as at least one skipped. Of one that fails,
-# hangs or crashes the last failing case is named. With --ci among the arguments the limit is at least half an hour.
-# COHORT_TEST_ARGS in the environment is handed on to programs that take a device. COHORT_TEST_DEEP holds the names of structures
+# Runs one test program, at most SECONDS long and not beyond COHORT_TEST_DEADLINE (seconds since 1970), and
+# leaves in RESULTS its output (NAME.DEVICE.log) and one line for scripts/run-tests.sh (NAME.DEVICE.tsv):
+# program, device, passed, failed, skipped, seconds, and remarks. The counts come from the program's closing
+# line, `N passed, N failed, N skipped`; a program that ends badly without a failed case counts as one, a
+# program that exits 77 as at least one skipped. Of one that fails, hangs or crashes the last failing case
+# is named. With --ci among the arguments the limit is at least half an hour. COHORT_TEST_ARGS in the
+# environment is handed on to programs that take a device. COHORT_TEST_DEEP holds the names of structures
 # whose programs go through more schedules on the simulated GPU (--ci).
 #
-# COHORT_TEST_TURN=long: the program had its short form. It leaves its line in RESULTS/long, is not run a second time,
-# and has not failed if the deadline stops it: its line says `time was up` or `not begun`. What one program may take is
-# half an hour then, or what the deadline leaves.
+# COHORT_TEST_TURN=long: the program had its short form. It leaves its line in RESULTS/long, is not run a
+# second time, and has not failed if the deadline stops it: its line says `time was up` or `not begun`. What
+# one program may take is half an hour then, or what the deadline leaves.
 # COHORT_TEST_REST=skip: so it is with what the deadline stops in the only turn there is.
 results=$1${COHORT_TEST_TURN:+/$COHORT_TEST_TURN} limit=$2 name=$3 device=$4 turn=${COHORT_TEST_TURN:-}
 shift 4

@@ -1,17 +1,18 @@
 #!/bin/bash
 # run-tests.sh BUILD [CTEST-SELECTION...]
 #
-# Runs the tests of a build folder through ctest and prints one table of what ran: program, device, passed, failed,
-# skipped, seconds, and why something failed or was skipped. The last line is the sum of all cases: `N passed, N failed,
-# N skipped`. Exit status 1 if a case failed.
+# Runs the tests of a build folder through ctest and prints one table of what ran: program, device, passed,
+# failed, skipped, seconds, and why something failed or was skipped. The last line is the sum of all cases:
+# `N passed, N failed, N skipped`. Exit status 1 if a case failed.
 #
-# There are two turns. In the first one every program runs in its short form (--quick), which must end in time. What is
-# left of the time is the long form's: as many of the programs as there is time for, those of COHORT_TEST_DEEP first, the
-# others in an order that is drawn. A program that has ended in its long form is in the table with that; the others, and
-# how many they are, are told in a line, and count as skipped. So a slow machine tries less, and fails nothing for it.
-# With --quick or --ci among COHORT_TEST_ARGS there is one turn.
-# In the short form the simulated GPU has a sixth of the combinations of a case (of memory, width and layout), drawn by
-# COHORT_TEST_DRAW: six numbers in a row have all of them.
+# There are two turns. In the first one every program runs in its short form (--quick), which must end in
+# time. What is left of the time is the long form's: as many of the programs as there is time for, those of
+# COHORT_TEST_DEEP first, the others in an order that is drawn. A program that has ended in its long form is
+# in the table with that; the others, and how many they are, are told in a line, and count as skipped. So a
+# slow machine tries less, and fails nothing for it. With --quick or --ci among COHORT_TEST_ARGS there is
+# one turn.
+# In the short form the simulated GPU has a sixth of the combinations of a case (of memory, width and layout),
+# drawn by COHORT_TEST_DRAW: six numbers in a row have all of them.
 #
 #   JOBS=2                  tests that run at a time (default: the cores)
 #   TEST_BUDGET=840         seconds for all; COHORT_TEST_DEADLINE, seconds since 1970, may end them earlier
@@ -56,16 +57,16 @@ case " $args " in
     long=yes
     COHORT_TEST_DEEP='' turn "$args --quick" "$@" || code=$?
     COHORT_TEST_TURN=long
-    # Tests of the simulator bear the name of its device: by that name all would be first. What ran is not begun
-    # again; what bears another label has a short form alone.
+    # Tests of the simulator bear the name of its device: by that name all would be first. What ran is not
+    # begun again; what bears another label has a short form alone.
     first=$(tr ' ' '\n' <<<"$deep" | grep -vx sim | xargs | tr ' ' '|')
     [ -z "$first" ] || turn "$args" --schedule-random -L '^sim$' -L "^($first)\$" "$@" || code=$?
     turn "$args" --schedule-random -L '^(cpu|sim|cuda)$' "$@" || code=$?
     ;;
 esac
 
-# A line of scripts/record.sh for each test: that of the long form, if it ended or failed. A listed test without one
-# did not even start.
+# A line of scripts/record.sh for each test: that of the long form, if it ended or failed. A listed test
+# without one did not even start.
 lines() {
     local test
     for test in "${tests[@]}"; do

@@ -9,8 +9,8 @@
 #   launches  what thousands of calls at random launch, clear and take of workspace (tests/context/test_launches.c), each commit by its own
 #             test, seeds 1 to 3
 #
-# Prints a line for each difference, and at last `N passed, N failed, N skipped`; exit status 1 if something differs. What is compiled is
-# kept (nvcc.sh), so a second comparison with the same OLD is quick.
+# Prints a line for each difference, and at last `N passed, N failed, N skipped`; exit status 1 if something
+# differs. What is compiled is kept (nvcc.sh), so a second comparison with the same OLD is quick.
 #
 #   NVCC=...       the compiler; without one kernels are skipped
 #   KERNELS=TEXT   only files of kernels whose names hold it
@@ -68,7 +68,8 @@ kernels_of() { # FOLDER
     done | sort
 }
 
-# The PTX of one kernel without what depends on where an argument lies: offsets, the size of the struct, the numbers of registers.
+# The PTX of one kernel without what depends on where an argument lies: offsets, the size of the struct, the
+# numbers of registers.
 ptx_of() { # SIDE FILE KERNEL ARCHITECTURE
     local ptx=$work/$1.$4/$2.ptx
     [ -f "$ptx" ] || (cd "$work/$1" && "$root/scripts/nvcc.sh" "$nvcc" -ptx -arch="${4/sm_/compute_}" -std=c++17 -O3 -allow-unsupported-compiler \

@@ -1,7 +1,8 @@
 #!/bin/sh
 # test.sh [--quick | --ci]
 #
-# `make test`: installs what is missing, builds, and runs every test on every device that is here (run-tests.sh).
+# `make test`: installs what is missing, builds, and runs every test on every device that is here
+# (run-tests.sh).
 #
 #   --quick            fewer schedules and smaller sizes, and nothing else
 #   --ci               1,000,000 schedules instead of 200,000

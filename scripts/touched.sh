@@ -4,8 +4,9 @@
 # touched.sh --structures
 # touched.sh --files [BASE]
 #
-# Which structures does a change touch? Their tests' names, tests/NAME, a line each: those whose files differ between BASE and the tree, and
-# those that stand on them. A file that no rule below knows touches all. So does a tree of which no older commit is known.
+# Which structures does a change touch? Their tests' names, tests/NAME, a line each: those whose files
+# differ between BASE and the tree, and those that stand on them. A file that no rule below knows touches
+# all. So does a tree of which no older commit is known.
 #
 #   BASE             a commit; by default COHORT_BASE of the environment, else where the branch left origin/main, else the last commit that
 #                    was a day old when HEAD was made

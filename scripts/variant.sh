@@ -1,12 +1,12 @@
 #!/bin/sh
 # variant.sh PRESET [JOBS [CTEST-SELECTION...]]
 #
-# Builds a preset in build/PRESET and runs its tests: all of them for debug, else those of the CPU, of the tool and,
-# under the address sanitizer, of lifetimes in the Python package. The simulated GPU is left out unless selected: it
-# takes long under the address sanitizer, and the thread sanitizer cannot follow the stack switches of its lanes. The
-# model of maps of LINES is left out of the thread sanitizer's run as well: it is one thread that goes through all
-# schedules, and would take an hour there.
-# The environment is as in run-tests.sh.
+# Builds a preset in build/PRESET and runs its tests: all of them for debug, else those of the CPU, of the
+# tool and, under the address sanitizer, of lifetimes in the Python package. The simulated GPU is left out
+# unless selected: it takes long under the address sanitizer, and the thread sanitizer cannot follow the
+# stack switches of its lanes. The model of maps of LINES is left out of the thread sanitizer's run as well:
+# it is one thread that goes through all schedules, and would take an hour there. The environment is as in
+# run-tests.sh.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 preset=${1:?which preset}

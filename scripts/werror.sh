@@ -1,7 +1,9 @@
 #!/bin/sh
-# werror.sh COMPILER [JOBS]: has COMPILER look at every C text, tests and kernels for the simulator included, with warnings as errors.
+# werror.sh COMPILER [JOBS]: has COMPILER look at every C text, tests and kernels for the simulator
+# included, with warnings as errors.
 #
-# clang finds all that it warns of without making code, so it makes none. Another compiler builds everything for the host. In build/werror-COMPILER.
+# clang finds all that it warns of without making code, so it makes none. Another compiler builds everything
+# for the host. In build/werror-COMPILER.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 compiler=${1:?which compiler}

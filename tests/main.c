@@ -27,8 +27,8 @@ extern void seed_draw_fix(const uint64_t *seed) __attribute__((weak));
 /* Kernels that tests bring, where there are any and nvcc was found. */
 extern const struct cohort_fatbin cohort_test_fatbins[] __attribute__((weak));
 
-/* Seconds that one case may take in the short form; in the others, and under a sanitizer, CASE_LIMIT_LONG; under
- * tools that the program does not know of, what --limit says. */
+/* Seconds that one case may take in the short form; in the others, and under a sanitizer, CASE_LIMIT_LONG;
+ * under tools that the program does not know of, what --limit says. */
 #define CASE_LIMIT      120
 #define CASE_LIMIT_LONG 600
 

@@ -148,12 +148,14 @@ class Report
         char prefix[64] = ""; // not all of the entries were measured
         if (row.prefix)
             std::snprintf(prefix, sizeof prefix, "\"extras\": {\"prefix\": %.6g}, ", row.items);
-        std::printf("%s\n {\"name\": \"%s\", \"width\": \"%s\", \"keys\": \"%s\", \"n\": %llu, \"threads\": %u, "
-                    "\"unit\": \"M/s\", \"scale\": 1e-6, \"median\": %.6g, \"least\": %.6g, \"most\": %.6g, \"runs\": %zu, "
-                    "%s\"peer\": {\"name\": \"%s\", \"version\": \"%s\"}}",
-                    rows++ ? "," : "", row.name.c_str(), o.width.c_str(), row.keys.c_str(),
-                    static_cast<unsigned long long>(o.n), threads, row.items / row.seconds[runs / 2],
-                    row.items / row.seconds[runs - 1], row.items / row.seconds[0], runs, prefix, peer, version);
+        std::printf(
+            "%s\n {\"name\": \"%s\", \"width\": \"%s\", \"keys\": \"%s\", \"n\": %llu, \"threads\": %u, "
+            "\"unit\": \"M/s\", \"scale\": 1e-6, \"median\": %.6g, \"least\": %.6g, \"most\": %.6g, "
+            "\"runs\": %zu, "
+            "%s\"peer\": {\"name\": \"%s\", \"version\": \"%s\"}}",
+            rows++ ? "," : "", row.name.c_str(), o.width.c_str(), row.keys.c_str(),
+            static_cast<unsigned long long>(o.n), threads, row.items / row.seconds[runs / 2],
+            row.items / row.seconds[runs - 1], row.items / row.seconds[0], runs, prefix, peer, version);
     }
 
   private:
@@ -185,10 +187,10 @@ void measure_map(Report &report, const Options &o, unsigned threads, Columns<K, 
     Team team(threads);
     bool updates = threads == 1 || Map::concurrent_updates, inserts = threads == 1 || Map::concurrent_inserts;
     double n = static_cast<double>(o.n);
-    std::vector<Row> rows = {{"map insert", "any wins", n, {}},     {"map find", "all there", n, {}},
-                             {"map find", "half there", n, {}},     {"map find", "none there", n, {}},
-                             {"map contains", "all there", n, {}},  {"map contains", "none there", n, {}},
-                             {"map assign", "all there", n, {}},    {"map apply add", "all there", n, {}},
+    std::vector<Row> rows = {{"map insert", "any wins", n, {}},    {"map find", "all there", n, {}},
+                             {"map find", "half there", n, {}},    {"map find", "none there", n, {}},
+                             {"map contains", "all there", n, {}}, {"map contains", "none there", n, {}},
+                             {"map assign", "all there", n, {}},   {"map apply add", "all there", n, {}},
                              {"map erase", "all there", n, {}}};
     auto timed = [&](std::size_t row, auto what) {
         double seconds = team.run(o.n, [&](std::uint64_t first, std::uint64_t last) {
@@ -203,7 +205,9 @@ void measure_map(Report &report, const Options &o, unsigned threads, Columns<K, 
             for (auto &row : rows)
                 row.seconds.clear(); // the first was the warm-up
         auto map = std::make_unique<Map>(o.n);
-        auto find = [&](const std::vector<K> &keys) { return [&](std::uint64_t i) { map->find(keys[i], c.results[i]); }; };
+        auto find = [&](const std::vector<K> &keys) {
+            return [&](std::uint64_t i) { map->find(keys[i], c.results[i]); };
+        };
         auto contains = [&](const std::vector<K> &keys) {
             return [&](std::uint64_t i) { c.results[i] = map->contains(keys[i]); };
         };
@@ -229,7 +233,8 @@ void measure_map(Report &report, const Options &o, unsigned threads, Columns<K, 
 }
 
 // 64 M inserts, 32 M deletes, and what is left taken out, from an empty map to its end.
-template <class Map, class K, class V> void measure_deletes(Report &report, const Options &o, Columns<K, V> &c)
+template <class Map, class K, class V>
+void measure_deletes(Report &report, const Options &o, Columns<K, V> &c)
 {
     Row row{"deletes: end to end", "distinct", 1.5 * static_cast<double>(o.n), {}};
     std::uint64_t step = bench_step(o.n / 2);
@@ -246,7 +251,8 @@ template <class Map, class K, class V> void measure_deletes(Report &report, cons
             std::uint64_t at = 0;
             map.each([&](K key, V value) { c.absent[at] = key, c.results[at++] = value; });
         }
-        row.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        row.seconds.push_back(
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     }
     report.add(o, 1, row, Map::name, Map::version());
 }
@@ -308,7 +314,9 @@ template <class Inner, class K, class V> class Usual
 
 // ---- sorts --------------------------------------------------------------------------------------------------------------
 
-template <class T, class Sort> void measure_sort_of(Report &report, const Options &o, unsigned threads, const std::vector<T> &in, Sort sort, const char *peer, const char *version)
+template <class T, class Sort>
+void measure_sort_of(Report &report, const Options &o, unsigned threads, const std::vector<T> &in, Sort sort,
+                     const char *peer, const char *version)
 {
     std::vector<T> out;
     Row row{"sort", o.input, static_cast<double>(o.n), {}};
@@ -347,7 +355,9 @@ template <class K> std::vector<K> sort_keys(const Options &o)
 }
 
 // Keys, or pairs as one array of structs; `sort` takes a vector of either.
-template <class K, class Sort> void measure_sort_width(Report &report, const Options &o, unsigned threads, Sort sort, const char *peer, const char *version)
+template <class K, class Sort>
+void measure_sort_width(Report &report, const Options &o, unsigned threads, Sort sort, const char *peer,
+                        const char *version)
 {
     std::vector<K> keys = sort_keys<K>(o);
     if (o.width == "32/0" || o.width == "64/0") {
@@ -360,7 +370,9 @@ template <class K, class Sort> void measure_sort_width(Report &report, const Opt
     measure_sort_of(report, o, threads, pairs, sort, peer, version);
 }
 
-template <class Sort> void measure_sort(Report &report, const Options &o, unsigned threads, Sort sort, const char *peer, const char *version)
+template <class Sort>
+void measure_sort(Report &report, const Options &o, unsigned threads, Sort sort, const char *peer,
+                  const char *version)
 {
     if (o.experiment != "sort" || o.device != "cpu")
         return;

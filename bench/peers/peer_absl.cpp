@@ -9,7 +9,8 @@ template <class K, class V> struct Map : peer::Usual<absl::flat_hash_map<K, V>, 
     static constexpr const char *name = "absl::flat_hash_map";
     static const char *version()
     {
-        static const std::string text = std::to_string(ABSL_LTS_RELEASE_VERSION) + "." + std::to_string(ABSL_LTS_RELEASE_PATCH_LEVEL);
+        static const std::string text =
+            std::to_string(ABSL_LTS_RELEASE_VERSION) + "." + std::to_string(ABSL_LTS_RELEASE_PATCH_LEVEL);
         return text.c_str();
     }
 };

@@ -22,8 +22,8 @@ struct Run {
     int quick = 0;
 
     template <class Work>
-    void measure(const std::string &name, const std::string &keys, std::uint64_t n, double items, unsigned repeat, Work work,
-                 bool prefix = false)
+    void measure(const std::string &name, const std::string &keys, std::uint64_t n, double items,
+                 unsigned repeat, Work work, bool prefix = false)
     {
         peer::Row row{name, keys, items * repeat, {}, prefix};
         peer::time_runs(options, row, repeat, work);
@@ -45,7 +45,8 @@ const struct {
            {"xor", roaring_bitmap_xor, roaring_bitmap_xor_cardinality}};
 
 // Each set and the next one.
-void measure_ops(Run &r, const std::vector<Set *> &sets, const std::string &keys, double items, int first, int end)
+void measure_ops(Run &r, const std::vector<Set *> &sets, const std::string &keys, double items, int first,
+                 int end)
 {
     std::uint64_t n = sets.size() - 1;
     unsigned repeat = items > 1e6 ? 1 : 5;
@@ -126,7 +127,9 @@ Set *dense_set(std::uint64_t set, std::uint64_t bits)
 {
     const std::uint64_t chunks = bits >> 16, head = 8 + chunks * 8;
     std::vector<char> bytes(head + bits / 8);
-    auto put = [&](std::uint64_t at, std::uint64_t value, std::size_t size) { std::memcpy(&bytes[at], &value, size); };
+    auto put = [&](std::uint64_t at, std::uint64_t value, std::size_t size) {
+        std::memcpy(&bytes[at], &value, size);
+    };
     put(0, 12346, 4); // no runs
     put(4, chunks, 4);
     for (std::uint64_t chunk = 0; chunk < chunks; chunk++) {
@@ -151,7 +154,8 @@ void dense(Run &r, const set_sizes &sizes)
     // from here on malloc keeps what it has had
     mallopt(M_TRIM_THRESHOLD, -1);
     mallopt(M_MMAP_MAX, 0);
-    r.measure("set and", "half of all, trimming off", 1, items, 1, [&] { roaring_bitmap_free(roaring_bitmap_and(sets[0], sets[1])); });
+    r.measure("set and", "half of all, trimming off", 1, items, 1,
+              [&] { roaring_bitmap_free(roaring_bitmap_and(sets[0], sets[1])); });
     free_all(sets);
 }
 
@@ -166,8 +170,8 @@ void skewed(Run &r)
                 members.push_back(set_spread_member(s, i / count, count, i % count));
             sets.push_back(roaring_bitmap_of_ptr(members.size(), members.data()));
         }
-        measure_ops(r, sets, "arrays 1:" + std::to_string(skew), static_cast<double>(SET_CHUNKS_SKEWED * (SET_LARGE + small)), 0,
-                    skew == 1 ? 4 : 1);
+        measure_ops(r, sets, "arrays 1:" + std::to_string(skew),
+                    static_cast<double>(SET_CHUNKS_SKEWED * (SET_LARGE + small)), 0, skew == 1 ? 4 : 1);
         free_all(sets);
     }
 }
@@ -210,37 +214,44 @@ void contains(Run &r, const set_sizes &sizes)
     r.measure("set contains", "half there", sizes.lookups, static_cast<double>(sizes.lookups), 1, [&] {
         std::fill(hit.begin(), hit.end(), static_cast<std::uint8_t>(0));
         for (std::uint64_t i = 0; i < sizes.lookups; i++)
-            hit[i / 8] = static_cast<std::uint8_t>(hit[i / 8] | roaring_bitmap_contains(set, values[i]) << i % 8);
+            hit[i / 8] =
+                static_cast<std::uint8_t>(hit[i / 8] | roaring_bitmap_contains(set, values[i]) << i % 8);
     });
     roaring_bitmap_free(set);
 }
 
 // Which sets contain each value: all are asked. Of many values a part is measured, and told.
-void find_all(Run &r, const std::vector<Set *> &sets, const std::string &keys, const std::vector<std::uint32_t> &values,
-              std::uint64_t most)
+void find_all(Run &r, const std::vector<Set *> &sets, const std::string &keys,
+              const std::vector<std::uint32_t> &values, std::uint64_t most)
 {
     const std::uint64_t asked = std::min<std::uint64_t>(values.size(), most);
     const bool prefix = asked < values.size();
     std::vector<std::uint64_t> found, offsets(asked + 1), counts(asked);
     double items = static_cast<double>(asked) * static_cast<double>(sets.size());
-    r.measure("set containing", keys, values.size(), items, 1, [&] {
-        found.clear();
-        for (std::size_t i = 0; i < asked; i++) {
-            offsets[i] = found.size();
-            for (std::size_t s = 0; s < sets.size(); s++)
-                if (roaring_bitmap_contains(sets[s], values[i]))
-                    found.push_back(s);
-        }
-        offsets[asked] = found.size();
-    }, prefix);
-    r.measure("set containing count", keys, values.size(), items, 1, [&] {
-        for (std::size_t i = 0; i < asked; i++) {
-            std::uint64_t count = 0;
-            for (Set *set : sets)
-                count += roaring_bitmap_contains(set, values[i]);
-            counts[i] = count;
-        }
-    }, prefix);
+    r.measure(
+        "set containing", keys, values.size(), items, 1,
+        [&] {
+            found.clear();
+            for (std::size_t i = 0; i < asked; i++) {
+                offsets[i] = found.size();
+                for (std::size_t s = 0; s < sets.size(); s++)
+                    if (roaring_bitmap_contains(sets[s], values[i]))
+                        found.push_back(s);
+            }
+            offsets[asked] = found.size();
+        },
+        prefix);
+    r.measure(
+        "set containing count", keys, values.size(), items, 1,
+        [&] {
+            for (std::size_t i = 0; i < asked; i++) {
+                std::uint64_t count = 0;
+                for (Set *set : sets)
+                    count += roaring_bitmap_contains(set, values[i]);
+                counts[i] = count;
+            }
+        },
+        prefix);
 }
 
 // n sets, each as `fill` makes its members.
@@ -255,7 +266,8 @@ template <class Fill> std::vector<Set *> made(std::uint64_t n, Fill fill)
 
 // As many values, and then many.
 template <class Fill>
-void containing_made(Run &r, const char *keys, std::uint64_t n, std::uint64_t values, std::uint64_t many, std::uint64_t universe, Fill fill)
+void containing_made(Run &r, const char *keys, std::uint64_t n, std::uint64_t values, std::uint64_t many,
+                     std::uint64_t universe, Fill fill)
 {
     std::vector<Set *> sets = made(n, fill);
     for (std::uint64_t count : {values, many}) {
@@ -269,8 +281,10 @@ void containing_made(Run &r, const char *keys, std::uint64_t n, std::uint64_t va
 
 void containing(Run &r, const set_sizes &sizes)
 {
-    containing_made(r, "small sets", SET_SMALL, SET_VALUES_SMALL, SET_VALUES_SMALL_MANY, 1 << 20, set_small_fill);
-    containing_made(r, "sets of 2.3 members", sizes.tiny, SET_VALUES_TINY, SET_VALUES_TINY_MANY, SET_TINY_UNIVERSE, set_tiny_fill);
+    containing_made(r, "small sets", SET_SMALL, SET_VALUES_SMALL, SET_VALUES_SMALL_MANY, 1 << 20,
+                    set_small_fill);
+    containing_made(r, "sets of 2.3 members", sizes.tiny, SET_VALUES_TINY, SET_VALUES_TINY_MANY,
+                    SET_TINY_UNIVERSE, set_tiny_fill);
     each_real(r, [&](const set_texts &t, std::vector<Set *> &sets) {
         std::vector<std::uint32_t> asked(SET_VALUES_REAL);
         for (std::uint64_t i = 0; i < asked.size(); i++)
@@ -288,16 +302,18 @@ void small_batches(Run &r)
         auto operand = [&](std::uint64_t i) { return sets[set_small_operand(i)]; };
         std::vector<std::uint64_t> counts(rows);
         std::vector<Set *> answers(rows);
-        r.measure("set and count", "small sets", rows, static_cast<double>(rows), static_cast<unsigned>(repeat < 1000 ? repeat : 1000), [&] {
-            for (std::uint64_t i = 0; i < rows; i++)
-                counts[i] = roaring_bitmap_and_cardinality(operand(2 * i), operand(2 * i + 1));
-        });
-        r.measure("set and", "small sets", rows, static_cast<double>(rows), static_cast<unsigned>(repeat < 1000 ? repeat : 1000), [&] {
-            for (std::uint64_t i = 0; i < rows; i++)
-                answers[i] = roaring_bitmap_and(operand(2 * i), operand(2 * i + 1));
-            for (Set *answer : answers)
-                roaring_bitmap_free(answer);
-        });
+        r.measure("set and count", "small sets", rows, static_cast<double>(rows),
+                  static_cast<unsigned>(repeat < 1000 ? repeat : 1000), [&] {
+                      for (std::uint64_t i = 0; i < rows; i++)
+                          counts[i] = roaring_bitmap_and_cardinality(operand(2 * i), operand(2 * i + 1));
+                  });
+        r.measure("set and", "small sets", rows, static_cast<double>(rows),
+                  static_cast<unsigned>(repeat < 1000 ? repeat : 1000), [&] {
+                      for (std::uint64_t i = 0; i < rows; i++)
+                          answers[i] = roaring_bitmap_and(operand(2 * i), operand(2 * i + 1));
+                      for (Set *answer : answers)
+                          roaring_bitmap_free(answer);
+                  });
     }
     free_all(sets);
 }
@@ -315,10 +331,11 @@ void small_each(Run &r, std::uint64_t n)
         one[i] = all[i * (all.size() / one.size())];
     sets.push_back(roaring_bitmap_of_ptr(one.size(), one.data()));
     std::vector<std::uint64_t> counts(sets.size());
-    r.measure("set and each count", "1,000 members and each set of 2.3", sets.size(), static_cast<double>(sets.size()), 1, [&] {
-        for (std::size_t i = 0; i < sets.size(); i++)
-            counts[i] = roaring_bitmap_and_cardinality(sets.back(), sets[i]);
-    });
+    r.measure("set and each count", "1,000 members and each set of 2.3", sets.size(),
+              static_cast<double>(sets.size()), 1, [&] {
+                  for (std::size_t i = 0; i < sets.size(); i++)
+                      counts[i] = roaring_bitmap_and_cardinality(sets.back(), sets[i]);
+              });
     free_all(sets);
 }
 
@@ -341,7 +358,8 @@ void working(Run &r, const set_sizes &sizes)
             auto start = std::chrono::steady_clock::now();
             work();
             if (run)
-                row.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+                row.seconds.push_back(
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
         }
         r.options.n = sizes.working;
         r.options.width = "32";
@@ -350,9 +368,12 @@ void working(Run &r, const set_sizes &sizes)
             r.report.add(r.options, 1, row, "CRoaring", ROARING_VERSION);
         }
     };
-    timed("set update add", [] { return roaring_bitmap_create(); },
-          [&] { roaring_bitmap_add_many(changed, sizes.working, members[0].data()); });
-    timed("set and into", [&] { return roaring_bitmap_copy(sets[0]); }, [&] { roaring_bitmap_and_inplace(changed, sets[1]); });
+    timed(
+        "set update add", [] { return roaring_bitmap_create(); },
+        [&] { roaring_bitmap_add_many(changed, sizes.working, members[0].data()); });
+    timed(
+        "set and into", [&] { return roaring_bitmap_copy(sets[0]); },
+        [&] { roaring_bitmap_and_inplace(changed, sets[1]); });
     for (Set *set : {sets[0], sets[1], changed})
         roaring_bitmap_free(set);
 }

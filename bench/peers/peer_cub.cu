@@ -18,7 +18,8 @@ using namespace peer;
 static std::string version()
 {
     char text[64];
-    std::snprintf(text, sizeof text, "%d.%d.%d", CUB_VERSION / 100000, CUB_VERSION / 100 % 1000, CUB_VERSION % 100);
+    std::snprintf(text, sizeof text, "%d.%d.%d", CUB_VERSION / 100000, CUB_VERSION / 100 % 1000,
+                  CUB_VERSION % 100);
     return text;
 }
 
@@ -56,7 +57,8 @@ template <class K, class V> struct Pair {
 template <class K> __global__ void labels_make(bench_keys of, const K *keys, std::uint16_t *labels)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < of.n; i += step)
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < of.n;
+         i += step)
         labels[i] = static_cast<std::uint16_t>(bench_keys_bucket(&of, keys[i]));
 }
 
@@ -78,7 +80,8 @@ template <class K, class V> struct Split {
     static constexpr bool pairs = !std::is_same<V, cub::NullType>::value;
 
     Split(const Options &options, Report &to)
-        : o(options), report(to), keys(o.n), keys_out(o.n), values(pairs ? o.n : 0), values_out(pairs ? o.n : 0)
+        : o(options), report(to), keys(o.n), keys_out(o.n), values(pairs ? o.n : 0),
+          values_out(pairs ? o.n : 0)
     {
         if (pairs)
             must(cudaMemset(values.data(), 0x5a, o.n * sizeof(V)), "values");
@@ -86,20 +89,24 @@ template <class K, class V> struct Split {
 
     void row(bench_input input, std::uint64_t m, const std::vector<double> &seconds, const char *peer)
     {
-        report.add(o, "multisplit", o.width, bench_input_names[input], "buckets", static_cast<double>(m), seconds,
-                   peer, version());
+        report.add(o, "multisplit", o.width, bench_input_names[input], "buckets", static_cast<double>(m),
+                   seconds, peer, version());
     }
 
     void by_bits(bench_input input, std::uint64_t m)
     {
         int low = bench_is_pattern(input) ? 0 : 8 * sizeof(K) - log2_of(m), high = low + log2_of(m);
-        row(input, m, measured(o, [&](void *work, std::size_t &bytes) {
-                if constexpr (pairs)
-                    return cub::DeviceRadixSort::SortPairs(work, bytes, keys.data(), keys_out.data(), values.data(),
-                                                           values_out.data(), o.n, low, high);
-                else
-                    return cub::DeviceRadixSort::SortKeys(work, bytes, keys.data(), keys_out.data(), o.n, low, high);
-            }),
+        row(input, m,
+            measured(o,
+                     [&](void *work, std::size_t &bytes) {
+                         if constexpr (pairs)
+                             return cub::DeviceRadixSort::SortPairs(work, bytes, keys.data(), keys_out.data(),
+                                                                    values.data(), values_out.data(), o.n,
+                                                                    low, high);
+                         else
+                             return cub::DeviceRadixSort::SortKeys(work, bytes, keys.data(), keys_out.data(),
+                                                                   o.n, low, high);
+                     }),
             "CUB radix sort of the bits");
     }
 
@@ -111,20 +118,26 @@ template <class K, class V> struct Split {
             return;
         else if constexpr (pairs) {
             Array<Pair<K, V>> packed(o.n), packed_out(o.n);
-            row(input, m, measured(o, [&](void *work, std::size_t &bytes) {
-                    if (work)
-                        labels_make<<<4096, 256>>>(of, keys.data(), labels.data());
-                    return cub::DeviceRadixSort::SortPairs(work, bytes, labels.data(), labels_out.data(), packed.data(),
-                                                           packed_out.data(), o.n, 0, log2_of(m));
-                }),
+            row(input, m,
+                measured(o,
+                         [&](void *work, std::size_t &bytes) {
+                             if (work)
+                                 labels_make<<<4096, 256>>>(of, keys.data(), labels.data());
+                             return cub::DeviceRadixSort::SortPairs(work, bytes, labels.data(),
+                                                                    labels_out.data(), packed.data(),
+                                                                    packed_out.data(), o.n, 0, log2_of(m));
+                         }),
                 "CUB radix sort of labels");
         } else
-            row(input, m, measured(o, [&](void *work, std::size_t &bytes) {
-                    if (work)
-                        labels_make<<<4096, 256>>>(of, keys.data(), labels.data());
-                    return cub::DeviceRadixSort::SortPairs(work, bytes, labels.data(), labels_out.data(), keys.data(),
-                                                           keys_out.data(), o.n, 0, log2_of(m));
-                }),
+            row(input, m,
+                measured(o,
+                         [&](void *work, std::size_t &bytes) {
+                             if (work)
+                                 labels_make<<<4096, 256>>>(of, keys.data(), labels.data());
+                             return cub::DeviceRadixSort::SortPairs(work, bytes, labels.data(),
+                                                                    labels_out.data(), keys.data(),
+                                                                    keys_out.data(), o.n, 0, log2_of(m));
+                         }),
                 "CUB radix sort of labels");
     }
 
@@ -132,17 +145,22 @@ template <class K, class V> struct Split {
     {
         Array<std::uint64_t> chosen(1);
         if constexpr (!pairs)
-            row(input, 2, measured(o, [&](void *work, std::size_t &bytes) {
-                    return cub::DevicePartition::If(work, bytes, keys.data(), keys_out.data(), chosen.data(), o.n,
-                                                    Below<K>());
-                }),
+            row(input, 2,
+                measured(o,
+                         [&](void *work, std::size_t &bytes) {
+                             return cub::DevicePartition::If(work, bytes, keys.data(), keys_out.data(),
+                                                             chosen.data(), o.n, Below<K>());
+                         }),
                 "CUB DevicePartition");
         else if constexpr (sizeof(V) <= 8)
-            row(input, 2, measured(o, [&](void *work, std::size_t &bytes) {
-                    return cub::DevicePartition::If(work, bytes, thrust::make_zip_iterator(keys.data(), values.data()),
-                                                    thrust::make_zip_iterator(keys_out.data(), values_out.data()),
-                                                    chosen.data(), o.n, BelowFirst<K, V>());
-                }),
+            row(input, 2,
+                measured(o,
+                         [&](void *work, std::size_t &bytes) {
+                             return cub::DevicePartition::If(
+                                 work, bytes, thrust::make_zip_iterator(keys.data(), values.data()),
+                                 thrust::make_zip_iterator(keys_out.data(), values_out.data()), chosen.data(),
+                                 o.n, BelowFirst<K, V>());
+                         }),
                 "CUB DevicePartition");
     }
 
@@ -172,8 +190,8 @@ template <class K, class V> void sort_all(const Options &o, Report &report)
         keys_fill(s.keys, o.n, input, 256);
         auto seconds = measured(o, [&](void *work, std::size_t &bytes) {
             if constexpr (s.pairs)
-                return cub::DeviceRadixSort::SortPairs(work, bytes, s.keys.data(), s.keys_out.data(), s.values.data(),
-                                                       s.values_out.data(), o.n);
+                return cub::DeviceRadixSort::SortPairs(work, bytes, s.keys.data(), s.keys_out.data(),
+                                                       s.values.data(), s.values_out.data(), o.n);
             else
                 return cub::DeviceRadixSort::SortKeys(work, bytes, s.keys.data(), s.keys_out.data(), o.n);
         });
@@ -196,7 +214,8 @@ template <class K> void compact_rows(const Options &o, Report &report, Array<K> 
         auto seconds = measured(o, [&](void *work, std::size_t &bytes) {
             return cub::DeviceSelect::If(work, bytes, keys.data(), out.data(), chosen.data(), o.n, below);
         });
-        report.add(o, "compact", o.width, "uniform", "percent kept", percent, seconds, "CUB DeviceSelect", version());
+        report.add(o, "compact", o.width, "uniform", "percent kept", percent, seconds, "CUB DeviceSelect",
+                   version());
     }
 }
 
@@ -208,8 +227,8 @@ template <class K> void runs_rows(const Options &o, Report &report, Array<K> &ke
         auto seconds = measured(o, [&](void *work, std::size_t &bytes) {
             return cub::DeviceSelect::Unique(work, bytes, keys.data(), out.data(), total.data(), o.n);
         });
-        report.add(o, "runs", o.width, bench_input_names[input], "length", input == INPUT_ASCENDING ? 1 : 64, seconds,
-                   "CUB DeviceSelect::Unique", version());
+        report.add(o, "runs", o.width, bench_input_names[input], "length", input == INPUT_ASCENDING ? 1 : 64,
+                   seconds, "CUB DeviceSelect::Unique", version());
     }
 }
 
@@ -232,8 +251,8 @@ template <class K> void histogram_rows(const Options &o, Report &report, Array<K
                 return cub::DeviceHistogram::HistogramEven(work, bytes, ids, bins.data(), bins_count + 1, 0,
                                                            bins_count, static_cast<long long>(o.n));
             });
-            report.add(o, "histogram", o.width, bench_input_names[input], "buckets", static_cast<double>(m), seconds,
-                       "CUB DeviceHistogram", version());
+            report.add(o, "histogram", o.width, bench_input_names[input], "buckets", static_cast<double>(m),
+                       seconds, "CUB DeviceHistogram", version());
         }
     }
 }

@@ -113,7 +113,8 @@ template <class T> class Array
 template <class K> __global__ void keys_make(bench_keys of, K *keys)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < of.n; i += step)
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < of.n;
+         i += step)
         keys[i] = static_cast<K>(bench_input_key(&of, i));
 }
 
@@ -135,7 +136,12 @@ template <class K> void keys_fill(Array<K> &keys, std::uint64_t n, bench_input i
 // Seconds of each run of `work`, after one that is not counted; what is over too soon is called several times in one run.
 template <class Work> std::vector<double> timed(const Options &o, Work work)
 {
-    std::uint64_t enough = 1 << 23, repeat = o.n >= enough ? 1 : std::max<std::uint64_t>(1, std::min<std::uint64_t>(64, enough / std::max<std::uint64_t>(o.n, 1)));
+    std::uint64_t enough = 1 << 23,
+                  repeat =
+                      o.n >= enough
+                          ? 1
+                          : std::max<std::uint64_t>(
+                                1, std::min<std::uint64_t>(64, enough / std::max<std::uint64_t>(o.n, 1)));
     std::vector<double> seconds;
     cudaEvent_t start, stop;
     must(cudaEventCreate(&start), "an event");
@@ -163,19 +169,21 @@ class Report
     Report() { std::printf("{\"rows\": ["); }
     ~Report() { std::printf("\n]}\n"); }
     // `at` is what the row's place is called, "" if it has none. items: of one run, if they are not n.
-    void add(const Options &o, const char *name, const std::string &width, const char *keys, const char *at_name, double at,
-             const std::vector<double> &seconds, const char *peer, const std::string &version, double items = 0)
+    void add(const Options &o, const char *name, const std::string &width, const char *keys,
+             const char *at_name, double at, const std::vector<double> &seconds, const char *peer,
+             const std::string &version, double items = 0)
     {
         std::size_t runs = seconds.size();
         double n = items > 0 ? items : static_cast<double>(o.n);
         char place[96] = "";
         if (*at_name)
             std::snprintf(place, sizeof place, "\"at_name\": \"%s\", \"at\": %g, ", at_name, at);
-        std::printf("%s\n {\"name\": \"%s\", \"width\": \"%s\", \"keys\": \"%s\", %s\"n\": %llu, \"unit\": \"G/s\", "
-                    "\"scale\": 1e-9, \"median\": %.6g, \"least\": %.6g, \"most\": %.6g, \"runs\": %zu, "
-                    "\"peer\": {\"name\": \"%s\", \"version\": \"%s\"}}",
-                    rows++ ? "," : "", name, width.c_str(), keys, place, static_cast<unsigned long long>(o.n),
-                    n / seconds[runs / 2], n / seconds[runs - 1], n / seconds[0], runs, peer, version.c_str());
+        std::printf(
+            "%s\n {\"name\": \"%s\", \"width\": \"%s\", \"keys\": \"%s\", %s\"n\": %llu, \"unit\": \"G/s\", "
+            "\"scale\": 1e-9, \"median\": %.6g, \"least\": %.6g, \"most\": %.6g, \"runs\": %zu, "
+            "\"peer\": {\"name\": \"%s\", \"version\": \"%s\"}}",
+            rows++ ? "," : "", name, width.c_str(), keys, place, static_cast<unsigned long long>(o.n),
+            n / seconds[runs / 2], n / seconds[runs - 1], n / seconds[0], runs, peer, version.c_str());
         std::fflush(stdout);
     }
 

@@ -27,7 +27,8 @@ __global__ void insert(std::uint64_t n, Bucket bucket, const std::uint32_t *keys
                        const std::uint64_t *starts, T *places)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n; i += step) {
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n;
+         i += step) {
         std::uint32_t key = keys[i];
         T entry = key, empty = static_cast<T>(~T{0});
         if constexpr (sizeof(T) == 8)
@@ -36,7 +37,8 @@ __global__ void insert(std::uint64_t n, Bucket bucket, const std::uint32_t *keys
             continue;
         int b = bucket(key);
         std::uint64_t first = room * starts[b], size = room * starts[b + 1] - first;
-        for (std::uint64_t at = bench_mix_64(i) % size; atomicCAS(&places[first + at], empty, entry) != empty;)
+        for (std::uint64_t at = bench_mix_64(i) % size;
+             atomicCAS(&places[first + at], empty, entry) != empty;)
             at = at + 1 < size ? at + 1 : 0;
     }
 }
@@ -47,7 +49,8 @@ __global__ void misplaced(std::uint64_t n, Bucket bucket, const std::uint64_t *s
                           unsigned long long *wrong)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n; i += step) {
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n;
+         i += step) {
         std::uint64_t entry = entries[i];
         int b = bucket(static_cast<std::uint32_t>(sizeof(T) == 8 ? entry >> 32 : entry));
         if (i < starts[b] || i >= starts[b + 1])
@@ -80,8 +83,8 @@ template <class T> void measure(const Options &o, Report &report)
                                                      static_cast<int>(m) + 1);
             };
             auto squeeze = [&](void *work) {
-                return cub::DeviceSelect::If(work, bytes[2], places.data(), out.data(), chosen.data(), room * o.n,
-                                             Filled<T>());
+                return cub::DeviceSelect::If(work, bytes[2], places.data(), out.data(), chosen.data(),
+                                             room * o.n, Filled<T>());
             };
             must(count(nullptr), "workspace");
             must(sum(nullptr), "workspace");
@@ -92,7 +95,8 @@ template <class T> void measure(const Options &o, Report &report)
                 must(count(workspace.data()), "histogram");
                 must(sum(workspace.data()), "sum");
                 must(cudaMemsetAsync(places.data(), 0xff, room * o.n * sizeof(T)), "places");
-                insert<T><<<4096, 256>>>(o.n, bucket, keys.data(), values.data(), starts.data(), places.data());
+                insert<T>
+                    <<<4096, 256>>>(o.n, bucket, keys.data(), values.data(), starts.data(), places.data());
                 must(cudaMemsetAsync(out.data(), 0xff, o.n * sizeof(T)), "out");
                 return squeeze(workspace.data());
             });
@@ -105,8 +109,8 @@ template <class T> void measure(const Options &o, Report &report)
                 std::fprintf(stderr, "randomised insertion: %llu entries in wrong buckets\n", wrong);
                 std::exit(1);
             }
-            report.add(o, "multisplit", o.width, bench_input_names[input], "buckets", static_cast<double>(m), seconds,
-                       "randomised insertion", "room for twice as many");
+            report.add(o, "multisplit", o.width, bench_input_names[input], "buckets", static_cast<double>(m),
+                       seconds, "randomised insertion", "room for twice as many");
         }
 }
 

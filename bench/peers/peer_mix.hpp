@@ -102,8 +102,7 @@ template <class Map, class K, class V> double mix_fill(Team &team, const Options
 }
 
 // The first n operations of the stream; their seconds.
-template <class Map, class K, class V>
-double mix_do(Team &team, Stream<K, V> &s, Map &map, std::uint64_t n)
+template <class Map, class K, class V> double mix_do(Team &team, Stream<K, V> &s, Map &map, std::uint64_t n)
 {
     return team.run(n, [&](std::uint64_t first, std::uint64_t last) {
         typename Map::Thread here;
@@ -144,13 +143,15 @@ void mix_cut(Team &team, Options &o, Stream<K, V> &s, const MixKind &kind)
     const double table = kind.inserts ? watch.read() - each * static_cast<double>(sample) : 0;
     while (o.runs > 1 && table * static_cast<double>(o.runs + 1) > o.bound / 2)
         o.runs--;
-    const double runs = static_cast<double>(o.runs + 1), left = std::max(o.bound / runs - table, o.bound / runs / 2);
+    const double runs = static_cast<double>(o.runs + 1),
+                 left = std::max(o.bound / runs - table, o.bound / runs / 2);
     if (each * static_cast<double>(o.n) > left)
         o.n = std::max(sample, std::min(o.n, static_cast<std::uint64_t>(left / each)));
     s.m.n = o.n;
 }
 
-template <class Map, class K, class V> void measure_mix(Report &report, const Options &given, const MixKind &kind)
+template <class Map, class K, class V>
+void measure_mix(Report &report, const Options &given, const MixKind &kind)
 {
     Stream<K, V> s(given, kind);
     Team team(given.threads);

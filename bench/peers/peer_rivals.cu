@@ -107,7 +107,7 @@ class Table
 
     rivals_args args(const co_u32 *asked)
     {
-        return {table.data(), asked, keys.data(), results.data(), flag.data(),
+        return {table.data(), asked, keys.data(), results.data(),   flag.data(),
                 o.n,          seed,  log,         RIVALS_CHAIN(log)};
     }
 

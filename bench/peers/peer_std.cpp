@@ -18,6 +18,7 @@ int main(int argc, char **argv)
     peer::Options options = peer::options_read(argc, argv);
     peer::Report report;
     peer::measure_width<Map>(report, options);
-    peer::measure_sort(report, options, 1, [](auto &v) { std::sort(v.begin(), v.end()); }, "std::sort",
-                       Map<std::uint32_t, std::uint32_t>::version());
+    peer::measure_sort(
+        report, options, 1, [](auto &v) { std::sort(v.begin(), v.end()); }, "std::sort",
+        Map<std::uint32_t, std::uint32_t>::version());
 }

@@ -89,6 +89,7 @@ int main(int argc, char **argv)
     peer::measure_width<Unordered>(report, options);
     peer::measure_mixes<Told>(report, options);
     tbb::global_control threads(tbb::global_control::max_allowed_parallelism, options.threads);
-    peer::measure_sort(report, options, options.threads, [](auto &v) { tbb::parallel_sort(v.begin(), v.end()); },
-                       "tbb::parallel_sort", TBB_VERSION_STRING);
+    peer::measure_sort(
+        report, options, options.threads, [](auto &v) { tbb::parallel_sort(v.begin(), v.end()); },
+        "tbb::parallel_sort", TBB_VERSION_STRING);
 }

@@ -14,14 +14,16 @@ using namespace peer;
 __global__ void fill(std::uint64_t set, std::uint64_t words, std::uint64_t *to)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < words; i += step)
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < words;
+         i += step)
         to[i] = set_dense_word(set, i);
 }
 
 __global__ void both(std::uint64_t n, const uint4 *a, const uint4 *b, uint4 *to)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n; i += step) {
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n;
+         i += step) {
         uint4 x = a[i], y = b[i];
         to[i] = make_uint4(x.x & y.x, x.y & y.y, x.z & y.z, x.w & y.w);
     }
@@ -30,7 +32,8 @@ __global__ void both(std::uint64_t n, const uint4 *a, const uint4 *b, uint4 *to)
 __global__ void count(std::uint64_t n, const uint4 *a, const uint4 *b, unsigned long long *sum)
 {
     std::uint64_t step = static_cast<std::uint64_t>(gridDim.x) * blockDim.x, ones = 0;
-    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n; i += step) {
+    for (std::uint64_t i = blockIdx.x * static_cast<std::uint64_t>(blockDim.x) + threadIdx.x; i < n;
+         i += step) {
         uint4 x = a[i], y = b[i];
         ones += __popc(x.x & y.x) + __popc(x.y & y.y) + __popc(x.z & y.z) + __popc(x.w & y.w);
     }

@@ -1,5 +1,5 @@
-# Tests of `cohort bench`: that everything runs at tiny sizes, what it writes, and what it refuses. Figures mean nothing here.
-# Sourced by run.sh.
+# Tests of `cohort bench`: that everything runs at tiny sizes, what it writes, and what it refuses. Figures
+# mean nothing here. Sourced by run.sh.
 
 tiny="--device $device --quick --table-bytes 1M --runs 1"
 bench() { "$cohort" bench "$@"; }

@@ -1,5 +1,5 @@
-# Tests of `cohort bench hopscotch`: that every experiment runs at tiny sizes with right answers (a wrong one ends it), and what it refuses.
-# Sourced by run.sh.
+# Tests of `cohort bench hopscotch`: that every experiment runs at tiny sizes with right answers (a wrong
+# one ends it), and what it refuses. Sourced by run.sh.
 
 hopscotch() { "$cohort" bench hopscotch --device "$device" --table-bytes 1M --runs 1 "$@"; }
 

@@ -1,4 +1,5 @@
-# Tests of `cohort bench table`: every answer against one made by plain loops (naive_tables.py), sourced by run.sh.
+# Tests of `cohort bench table`: every answer against one made by plain loops (naive_tables.py), sourced by
+# run.sh.
 
 table() { "$cohort" bench table --device "$device" --table-bytes 1M --runs 1 "$@"; }
 

@@ -1,4 +1,5 @@
-# Tests of `cohort count`, its readers and outputs, what it refuses, and of `info` and help. Sourced by run.sh.
+# Tests of `cohort count`, its readers and outputs, what it refuses, and of `info` and help. Sourced by
+# run.sh.
 # ---- readers ---------------------------------------------------------------------------------------------------------
 units readers test_readers
 
@@ -139,7 +140,8 @@ same "one line of 3 million letters" wrapped.tsv --kmer 31 long.fa
 count --kmer 31 long.fa --top 1000 >printed
 head -n 1000 wrapped.tsv >expected
 judge "--top of many of one count" cmp printed expected
-# Told how many there are, the map has room for them from the beginning and does not grow, though a batch holds more entries.
+# Told how many there are, the map has room for them from the beginning and does not grow, though a batch
+# holds more entries.
 distinct=$(wc -l <wrapped.tsv)
 count --kmer 31 --size-hint "$distinct" --stats wrapped.fa wrapped.fa >printed 2>said
 judge "--size-hint: all that is counted" awk -F '\t' 'NR == FNR { n[$1] = $2; next } $2 != 2 * n[$1] { exit 1 }' wrapped.tsv printed
@@ -282,7 +284,8 @@ judge "a HUP that is ignored ends nothing" test $? -eq 0 -a "$(ls ignoring)" = o
 wait $holder 2>/dev/null
 rm -rf pipe ignoring
 
-# Killed, a run leaves what is not complete; the next one with the same output removes it, but not what a run has that still goes on.
+# Killed, a run leaves what is not complete; the next one with the same output removes it, but not what a
+# run has that still goes on.
 mkdir killing
 rm -f s.svg
 waiting 'killing/s.svg.*.tmp' count --device "$device" --kmer 11 --out killing/out.tsv --spectrum killing/s.svg b.fa pipe

@@ -1,9 +1,10 @@
 #!/bin/bash
 # run.sh BUILD [DEVICE [PART...]]
 #
-# Tests of the command line BUILD/cohort on DEVICE (default: cpu): its counts against a naive oracle (naive.c) and
-# against jellyfish where that is installed, every error that a user can cause, and what an interrupt leaves behind.
-# The readers have unit tests of their own (test_readers.c). One line a case; the last is 'N passed, N failed, N skipped'.
+# Tests of the command line BUILD/cohort on DEVICE (default: cpu): its counts against a naive oracle
+# (naive.c) and against jellyfish where that is installed, every error that a user can cause, and what an
+# interrupt leaves behind. The readers have unit tests of their own (test_readers.c). One line a case; the
+# last is 'N passed, N failed, N skipped'.
 set -u
 build=$(cd "${1:-build}" && pwd) || exit 2
 device=${2:-cpu}
@@ -17,7 +18,8 @@ trap 'rm -rf "$work" "$tools"' EXIT
 cd "$work" || exit 2
 # A run that hangs is one case's failure, exit status 124, and not that of all that come after it.
 cohort=$tools/cohort
-# Signals are as at a terminal: what a parent ignores (nohup, the background of a script) its children ignore too.
+# Signals are as at a terminal: what a parent ignores (nohup, the background of a script) its children
+# ignore too.
 plainly='env --default-signal=HUP,INT,QUIT,PIPE,TERM'
 $plainly true 2>/dev/null || plainly=''
 printf '#!/bin/sh\nexec %s timeout --foreground -k 5 %s "%s" "$@"\n' "$plainly" "${CASE_SECONDS:-120}" "$raw" >"$cohort"
@@ -55,8 +57,8 @@ same() {
     fi
 }
 
-# refused NAME PATTERN COMMAND...: exit status 2, nothing on standard output, one line that matches on standard error,
-# and no new file.
+# refused NAME PATTERN COMMAND...: exit status 2, nothing on standard output, one line that matches on
+# standard error, and no new file.
 refused() {
     local name=$1 pattern=$2 status
     shift 2
@@ -77,7 +79,8 @@ refused() {
 # text u32|u64 FILE: its integers, one a line.
 text() { od -An -v "-tu$((${1#u} / 8))" "-w$((${1#u} / 8))" "$2" | tr -d ' '; }
 
-# waiting FILE OPTION...: a run that has FILE, and pipe open, and waits for more input; its number in $process. waited SIGNAL ends it.
+# waiting FILE OPTION...: a run that has FILE, and pipe open, and waits for more input; its number in
+# $process. waited SIGNAL ends it.
 waiting() {
     local file=$1
     shift

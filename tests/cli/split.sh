@@ -1,6 +1,7 @@
 # Tests of `cohort split`, against naive.c. Sourced by run.sh after sort.sh.
 
-# every FOLDER: the integers of all files, in the order of their names, and what files there are, with their sizes.
+# every FOLDER: the integers of all files, in the order of their names, and what files there are, with their
+# sizes.
 contents() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 cat); }
 sizes() { (cd "$1" && find . -type f -printf '%f %s\n' | sort); }
 

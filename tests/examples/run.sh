@@ -1,8 +1,8 @@
 #!/bin/bash
 # run.sh BUILD
 #
-# Runs the examples that BUILD holds, on the CPU and on a GPU if there is one, and compares what they print with what they
-# must. One line a case; the last line is `N passed, N failed, N skipped`.
+# Runs the examples that BUILD holds, on the CPU and on a GPU if there is one, and compares what they print
+# with what they must. One line a case; the last line is `N passed, N failed, N skipped`.
 set -u
 build=$(cd "${1:-build}" && pwd) || exit 2
 cd "$(dirname "$0")/../.." || exit 1
@@ -84,7 +84,8 @@ of snakes: 0:
 : 0:'
 kinds='inner left right full semi anti'
 
-# naive_join KIND LEFT KEYS RIGHT KEYS: what examples/join prints, by a loop over both tables; no quotes in them.
+# naive_join KIND LEFT KEYS RIGHT KEYS: what examples/join prints, by a loop over both tables; no quotes in
+# them.
 naive_join() {
     awk -v kind="$1" -v left_keys="$3" -v right_keys="$5" '
         function key_of(row, names, columns,    wanted, names_of, n, i, j, key, fields) {

@@ -1,23 +1,25 @@
 #!/bin/bash
-# Puts known bugs back, one at a time, and demands that the tests catch each: from each of 20 seeds, within a tenth of the
-# default budget (--quick). A bug is a patch, tests/mutants/NAME.patch, which begins with lines for people and for this
-# script:
+# Puts known bugs back, one at a time, and demands that the tests catch each: from each of 20 seeds, within
+# a tenth of the default budget (--quick). A bug is a patch, tests/mutants/NAME.patch, which begins with
+# lines for people and for this script:
 #
 #     Bug: what is wrong, in one line
 #     Program: the test program (default: test_schedules)
 #     Run: its arguments (default: --device sim:1)
 #     Needs: what of the processor's, as /proc/cpuinfo spells it; elsewhere the mutant is skipped
 #
-# The tree is copied, built once, and copied again for each patch. A patch that does not apply to the very lines it names, does
-# not compile, or whose bug is missed by one seed is a failure. docs/mutants.md has more.
+# The tree is copied, built once, and copied again for each patch. A patch that does not apply to the very
+# lines it names, does not compile, or whose bug is missed by one seed is a failure. docs/mutants.md has
+# more.
 #
 #     tests/mutants/run.sh [--sample PERCENT] [NAME]...        a word with a slash or of no patch is taken for the build folder, and ignored
 #
-# --sample: all mutants of what a change touches (scripts/touched.sh), and of the others PERCENT of a hundred, other ones each time; a line
-# that begins with `sampled:` tells which were left out. MUTANT_SAMPLE=N in the environment draws the same ones again.
-# MUTANT_BUDGET=SECONDS: no mutant begins later; those that were not begun are told in such a line, and count as skipped
-# if they are of what a change touches. 100 seconds later no seed begins: a mutant that was caught from each seed so far
-# counts as skipped, and its row tells how many they were.
+# --sample: all mutants of what a change touches (scripts/touched.sh), and of the others PERCENT of a
+# hundred, other ones each time; a line that begins with `sampled:` tells which were left out.
+# MUTANT_SAMPLE=N in the environment draws the same ones again. MUTANT_BUDGET=SECONDS: no mutant begins
+# later; those that were not begun are told in such a line, and count as skipped if they are of what a
+# change touches. 100 seconds later no seed begins: a mutant that was caught from each seed so far counts as
+# skipped, and its row tells how many they were.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD seeds=${MUTANT_SEEDS:-20} jobs=${MUTANT_JOBS:-$(nproc)} budget=${MUTANT_BUDGET:-1000000}
@@ -40,7 +42,8 @@ if [ ${#names[@]} -eq 0 ]; then
 fi
 
 # ---- which of them ------------------------------------------------------------------------------------------------
-# A mutant is touched if its patch has changed, or a structure that its program tests or that its patch is about is touched.
+# A mutant is touched if its patch has changed, or a structure that its program tests or that its patch is
+# about is touched.
 draw=${MUTANT_SAMPLE:-$(date +%s)}
 sampled=''
 
@@ -70,7 +73,8 @@ choose() {
         fi
     done
     all=${#others[@]}
-    # What is touched comes in the order of the draw, too: where time is up before all were tried, it is other ones each time.
+    # What is touched comes in the order of the draw, too: where time is up before all were tried, it is
+    # other ones each time.
     mapfile -t first < <(shuffled ${first[@]+"${first[@]}"})
     mapfile -t others < <(shuffled ${others[@]+"${others[@]}"} | head -n $(((all * percent + 99) / 100)))
     sampled="sampled: ${#first[@]} mutants of what is touched, and ${#others[@]} of $all others (MUTANT_SAMPLE=$draw)"

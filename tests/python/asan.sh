@@ -1,11 +1,11 @@
 #!/bin/bash
 # asan.sh BUILD
 #
-# Lifetimes of arrays, tables and maps under the address sanitizer: the extension module and the libcohort.a of a
-# build with the sanitizer, in a Python that has its run time by LD_PRELOAD. Called by run.sh for such a build.
-# It takes the environment that run.sh has made for the ordinary build, whose folder BUILD lies in: where there is
-# none, one line says so. Leaks are not looked for: Python itself has some at its end; test_process.py counts.
-# The last line is `N passed, N failed, N skipped`.
+# Lifetimes of arrays, tables and maps under the address sanitizer: the extension module and the libcohort.a
+# of a build with the sanitizer, in a Python that has its run time by LD_PRELOAD. Called by run.sh for such
+# a build. It takes the environment that run.sh has made for the ordinary build, whose folder BUILD lies in:
+# where there is none, one line says so. Leaks are not looked for: Python itself has some at its end;
+# test_process.py counts. The last line is `N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "${1:?which build folder}" && pwd) || exit 2

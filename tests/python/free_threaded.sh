@@ -1,6 +1,6 @@
 #!/bin/bash
-# free_threaded.sh: what scripts/free-threaded.sh prints where there is such a Python, where there is none, and where
-# a Python of that name is another.
+# free_threaded.sh: what scripts/free-threaded.sh prints where there is such a Python, where there is none,
+# and where a Python of that name is another.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 there=$(mktemp -d)

@@ -1,4 +1,5 @@
-# Which file of the library calls which, read from its objects: no circles. Sourced by run.sh, after layers.sh.
+# Which file of the library calls which, read from its objects: no circles. Sourced by run.sh, after
+# layers.sh.
 objects=$build/CMakeFiles/cohort_objects.dir
 
 # Every use of a name that another file defines, FROM TO NAME a line. Objects of files that are gone may still

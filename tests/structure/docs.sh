@@ -1,4 +1,5 @@
-# The code in the pages: every block compiles, whole programs print what the page says, patches apply. Sourced by run.sh.
+# The code in the pages: every block compiles, whole programs print what the page says, patches apply.
+# Sourced by run.sh.
 #
 #   ```c              a piece: the body of a function that sees the names of fragment.h
 #   ```c complete     a program; what it prints is in a block ```text prints after it, if there is one
@@ -118,8 +119,8 @@ check_widths() {
 report "no line of a page has more than 120 columns" "$(check_widths)"
 
 # A figure that prose quotes is followed by a comment `quoted: FILE; NAME; WORD...; FIGURE`. A WORD is one of
-# the row's strings, or `load 0.8`. Exactly one row of bench/figures/FILE that is not a peer's has all of them.
-# Its median is FIGURE, which stands in the same line of the page.
+# the row's strings, or `load 0.8`. Exactly one row of bench/figures/FILE that is not a peer's has all of
+# them. Its median is FIGURE, which stands in the same line of the page.
 check_quoted() {
     # shellcheck disable=SC2086
     grep -n '<!-- quoted: ' $pages | awk -v from=bench/figures/ '

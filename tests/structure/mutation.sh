@@ -1,5 +1,5 @@
-# scripts/mutation.py and scripts/nightly.sh: what is a mutant, what is drawn, how work is dealt out. Sourced by
-# run.sh.
+# scripts/mutation.py and scripts/nightly.sh: what is a mutant, what is drawn, how work is dealt out.
+# Sourced by run.sh.
 mkdir -p "$scratch/mutation"
 cat >"$scratch/mutation/all.c" <<'END'
 /* a + b in a comment, 1 < 2 */

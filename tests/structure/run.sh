@@ -1,9 +1,9 @@
 #!/bin/bash
 # run.sh BUILD
 #
-# Tests of the house itself: which layer includes which, what the shared library needs and exports, that the headers stand
-# alone, and that a program outside the tree builds against what `make install` lays down. One line a case; the last line
-# is `N passed, N failed, N skipped`.
+# Tests of the house itself: which layer includes which, what the shared library needs and exports, that the
+# headers stand alone, and that a program outside the tree builds against what `make install` lays down. One
+# line a case; the last line is `N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if [ ! -f "${1:-}/CMakeCache.txt" ]; then

@@ -1,5 +1,5 @@
-# scripts/gpu-check.sh without a GPU: the simulated one, and a compute-sanitizer that runs what it is given and finds what it is
-# told to. Sourced by run.sh.
+# scripts/gpu-check.sh without a GPU: the simulated one, and a compute-sanitizer that runs what it is given
+# and finds what it is told to. Sourced by run.sh.
 mkdir -p "$scratch/fake"
 cat >"$scratch/fake/compute-sanitizer" <<'END'
 #!/bin/bash
@@ -31,7 +31,8 @@ check_gpu_check() {
     gpu_check 2 "litmuses: .* is not there" --programs litmuses
 }
 
-# racecheck is told of the kernels that use shared memory, directly or in a function that they call, and of no others.
+# racecheck is told of the kernels that use shared memory, directly or in a function that they call, and of
+# no others.
 check_kernels() {
     local log=$scratch/sanitizer.log name
     rm -f "$log"
@@ -58,8 +59,8 @@ report "no case of a script depends on a command before it" \
     "$(grep -nE '(&&|\|\|) *(judge|same|refused|pass|fail|sorted|prints|report) ' tests/cli/*.sh tests/examples/*.sh tests/structure/*.sh |
         grep -v 'then pass\|{ pass\|else fail')"
 
-# scripts/record.sh, on programs that pass, fail, hang, crash, or say nothing. recorded NAME EXPECTED COMMAND...: the line that it
-# leaves, less the seconds.
+# scripts/record.sh, on programs that pass, fail, hang, crash, or say nothing.
+# recorded NAME EXPECTED COMMAND...: the line that it leaves, less the seconds.
 recorded() {
     local name=$1 expected=$2 got
     shift 2
