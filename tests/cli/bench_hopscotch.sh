@@ -31,7 +31,7 @@ if [ "$device" != cpu ] && [ -x "$build/peers/peer_rivals" ]; then
     done
 fi
 if [ "$device" = cpu ]; then
-    hopscotch --quick --experiment zipf --n 700000 --layout pages --row-seconds 1 --peers none --json cut.json >printed 2>said
+    hopscotch --quick --experiment zipf --exponent 1.2 --n 700000 --layout pages --row-seconds 1 --peers none --json cut.json >printed 2>said
     judge "bench hopscotch: pages that one key wears out do a prefix" test $? -eq 0 -a "$(grep -c '^mix 40/40/20 pages .* exponent 1.2 .* prefix [0-9]*,' printed)" -eq 1
     valid "bench hopscotch: such a row is JSON" cut.json
 fi
