@@ -1,7 +1,7 @@
 #!/bin/bash
 # asan.sh BUILD
 #
-# Lifetimes of arrays, tables and maps under the address sanitizer: the extension module and the libcohort.a
+# Lifetimes of arrays, tables, maps and sets under the address sanitizer: the extension module and the libcohort.a
 # of a build with the sanitizer, in a Python that has its run time by LD_PRELOAD. Called by run.sh for such
 # a build. It takes the environment that run.sh has made for the ordinary build, whose folder BUILD lies in:
 # where there is none, one line says so. Leaks are not looked for: Python itself has some at its end;
@@ -44,9 +44,10 @@ done >"$log" 2>&1
 # Python's own pieces of memory are malloc's, so that the sanitizer sees the end of each.
 tests=$PWD/tests/python
 cd "$here" || exit 1
-LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$here/asan/report PYTHONMALLOC=malloc COHORT_DEVICE=cpu \
-    PYTHONPATH=$here/asan timeout 500 "$python" -m pytest -q -p no:cacheprovider \
-    -p no:warnings "$tests/test_arrays.py" "$tests/test_table.py" "$tests/test_map.py" >"$log" 2>&1
+LD_PRELOAD=$asan ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path=$here/asan/report \
+    PYTHONMALLOC=malloc COHORT_DEVICE=cpu PYTHONPATH=$here/asan \
+    timeout 500 "$python" -m pytest -q -p no:cacheprovider -p no:warnings \
+    "$tests"/test_{arrays,table,map,multimap,sets,threads,errors}.py >"$log" 2>&1
 code=$?
 [ $code -eq 0 ] || tail -n 40 "$log" # pytest has what the sanitizer prints, and it ends pytest: hence the file
 [ $code -eq 0 ] || head -n 40 "$here"/asan/report.* 2>/dev/null
