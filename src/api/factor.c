@@ -19,7 +19,7 @@ cohort_status factor_open(struct factor *f, cohort_context *context, uint32_t co
                           const uint8_t *nulls_equal)
 {
     *f = (struct factor){.context = context, .columns = columns};
-    f->column = calloc(columns, sizeof *f->column);
+    f->column = zeroed(columns, sizeof *f->column);
     f->root = factor_node_new(columns);
     if (!f->column || !f->root) {
         factor_close(f);
@@ -277,9 +277,9 @@ static void look_close(struct look *l)
 static cohort_status look_open(struct look *l, struct factor *f, const cohort_frame *keys, int adds)
 {
     *l = (struct look){.factor = f, .context = f->context, .n = keys->rows, .adds = adds};
-    l->column = calloc(f->columns, sizeof *l->column);
-    l->flat = calloc(f->columns, sizeof *l->flat);
-    l->memory = calloc(3 * (size_t)f->columns, sizeof *l->memory);
+    l->column = zeroed(f->columns, sizeof *l->column);
+    l->flat = zeroed(f->columns, sizeof *l->flat);
+    l->memory = zeroed(3 * (size_t)f->columns, sizeof *l->memory);
     if (!l->column || !l->flat || !l->memory)
         return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for %u key columns", f->columns);
     cohort_status s = COHORT_OK;

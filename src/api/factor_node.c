@@ -23,15 +23,15 @@ struct factor_node {
 
 struct factor_node *factor_node_new(uint32_t columns)
 {
-    struct factor_node *node = calloc(1, sizeof *node);
+    struct factor_node *node = zeroed(1, sizeof *node);
     if (!node)
         return NULL;
     node->columns = columns;
     keys_table_open(&node->table);
-    node->range = calloc(columns, sizeof *node->range);
-    node->base = calloc(columns, sizeof *node->base);
-    node->span = calloc(columns, sizeof *node->span);
-    node->shift = calloc(columns, sizeof *node->shift);
+    node->range = zeroed(columns, sizeof *node->range);
+    node->base = zeroed(columns, sizeof *node->base);
+    node->span = zeroed(columns, sizeof *node->span);
+    node->shift = zeroed(columns, sizeof *node->shift);
     if (node->range && node->base && node->span && node->shift)
         return node;
     factor_node_end(NULL, node);
@@ -170,7 +170,7 @@ static cohort_status unpack(cohort_context *context, const struct factor_node *n
     u->context = context;
     u->count = node->table.count;
     u->bytes = (u->count + 31) / 32 * 4;
-    u->column = calloc(node->columns, sizeof *u->column);
+    u->column = zeroed(node->columns, sizeof *u->column);
     if (!u->column)
         return no_memory(context);
     cohort_status s = pool_take(context, u->count * 8, &u->words);

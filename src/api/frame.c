@@ -18,7 +18,7 @@ cohort_status frame_need(const cohort_context *context, const char *call, const 
 
 cohort_frame *frame_new(cohort_context *context, uint64_t rows, uint32_t columns)
 {
-    cohort_frame *f = calloc(1, sizeof *f + columns * sizeof f->field[0]);
+    cohort_frame *f = zeroed(1, sizeof *f + columns * sizeof f->field[0]);
     if (!f) {
         context_fail(context, COHORT_NO_MEMORY, "no memory for a frame of %u columns", columns);
         return NULL;

@@ -149,8 +149,8 @@ static cohort_status fetch(cohort_context *context, uint32_t columns, const char
                            struct table_column *const *column, const struct table_gather *what,
                            struct table_column **out)
 {
-    struct fetched *f = calloc(columns + 1u, sizeof *f);
-    struct table_gather *g = calloc(columns + 1u, sizeof *g);
+    struct fetched *f = zeroed(columns + 1u, sizeof *f);
+    struct table_gather *g = zeroed(columns + 1u, sizeof *g);
     cohort_status s = f && g ? COHORT_OK : no_memory(context);
     for (uint32_t i = 0; !s && i < columns; i++) {
         f[i].name = name[i];
@@ -186,8 +186,8 @@ cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, cons
 {
     const struct table_gather what = {.n = n, .rows = rows, .number_bytes = bytes};
     uint32_t columns = frame->columns;
-    const char **name = calloc(columns + 1u, sizeof *name);
-    struct table_column **column = calloc(2 * (size_t)columns + 1, sizeof *column);
+    const char **name = zeroed(columns + 1u, sizeof *name);
+    struct table_column **column = zeroed(2 * (size_t)columns + 1, sizeof *column);
     cohort_frame *made = frame_new(frame->context, n, columns);
     cohort_status s = made ? COHORT_OK : COHORT_NO_MEMORY;
     if (!s && (!name || !column))

@@ -7,6 +7,7 @@
 
 #include "api/options.h"
 #include "backend/sums.h"
+#include "core/zeroed.h"
 #include "io/memory_file.h"
 
 /* ---- workspace ----------------------------------------------------------------------------------------- */
@@ -147,7 +148,7 @@ cohort_status sets_new(cohort_context *context, const struct sets_counts *counts
     co_u64 offset[SETS_PARTS + 1];
     *out = NULL;
     cohort_status status = too_large(context, counts);
-    cohort_sets *sets = status ? NULL : calloc(1, sizeof *sets);
+    cohort_sets *sets = status ? NULL : zeroed(1, sizeof *sets);
     if (!status && !sets)
         status = context_fail(context, COHORT_NO_MEMORY, "no memory for a collection's description");
     if (status)

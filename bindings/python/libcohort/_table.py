@@ -7,15 +7,12 @@ import datetime
 import decimal
 import html
 import sys
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from . import _core, _gpu
 from ._arrays import I64, take_in, view_numpy
 from ._context import current
 from ._gpu import Where
-
-if TYPE_CHECKING:
-    from ._group import GroupBy
 
 _Info = tuple[str, str, int, int, int]
 
@@ -460,13 +457,11 @@ class Table(_Frame):
         >>> t.join({"k": [2], "b": ["x"]}, "k").to_pydict()
         {'k': [2], 'a': [6], 'b': ['x']}
         """
-        from ._join import join
-
-        return join(self, right, on, **options)
+        return _join.join(self, right, on, **options)
 
     def group_by(
         self, *keys: str, sort: bool = False, dropna: bool = False, reproducible: bool = False
-    ) -> GroupBy:
+    ) -> _group.GroupBy:
         """`libcohort.group_by(self, ...)`.
 
         >>> import libcohort
@@ -474,9 +469,7 @@ class Table(_Frame):
         >>> t.group_by("k").agg(total=("v", "sum")).to_pydict()
         {'k': [1, 2], 'total': [12, 6]}
         """
-        from ._group import GroupBy
-
-        return GroupBy(self, keys, sort, dropna, reproducible)
+        return _group.GroupBy(self, keys, sort, dropna, reproducible)
 
     def __reduce__(self) -> Any:
         return _restore_table, ({name: self[name] for name in self.names}, self._rows)
@@ -532,3 +525,6 @@ def _restore_column(format: str, index_bytes: int, parts: Any) -> Column:
 
 def _restore_table(columns: dict[str, Column], rows: int) -> Table:
     return Table(columns)
+
+
+from . import _group, _join  # noqa: E402  (they need what is above)

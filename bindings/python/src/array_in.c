@@ -3,6 +3,8 @@
  * What comes in is borrowed where it is contiguous, aligned and of a native type, and copied else. */
 #include "core.h"
 
+#include <stdlib.h>
+
 /* ---- in: buffers --------------------------------------------------------------------------------------- */
 
 /* The type that a format of the struct module names, 0 for none. */

@@ -200,6 +200,9 @@ handle *frame_of(PyObject *object);
 handle *frame_new(context *on);                  /* an empty handle for what a call makes */
 PyObject *frame_answered(handle *h, outcome *o); /* what a call that made `h` answered */
 uint8_t *flags_of(const handle *h, int value);   /* for each column; to be freed */
+const char *name_of(PyObject *name, bool *none); /* *none if no column can have this name */
+/* The number of the column of this name. Else *none, and Python tells it; the context is locked. */
+cohort_status place_of(cohort_frame *frame, const char *name, uint32_t *at, bool *none);
 bool export_frame(handle *h, bool column, struct ArrowSchema *schema, struct ArrowArray *array);
 
 /* ---- table_in.c, table.c, table_out.c, table_pickle.c */
