@@ -28,7 +28,7 @@ from ._context import current
 from ._errors import ArgumentError
 from ._gpu import beside, context_for, together
 from ._set import Set
-from ._table import frame_of, take_any
+from ._table import take_any
 
 # cohort_width, cohort_op and cohort_winner
 WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64, WIDTH_128_64 = 1, 2, 3, 4, 5, 6
@@ -164,7 +164,7 @@ def unique(
     elif first or return_counts or repeats < _SOME_REPEAT:
         parts = _unique_by_sort(keys, first, return_inverse, return_counts)
     elif repeats >= _VERY_FEW:
-        parts = _keys.plain(_core.frame_unique(frame_of(keys, "a"), sorted), keys._code), None, None, None
+        parts = _keys.plain(_core.frame_unique(_keys.of_array(keys), sorted), keys._code), None, None, None
     else:
         parts = _unique_by_map(keys, sorted)
     values, index, inverse, counts = parts
@@ -275,7 +275,7 @@ def _repeats(keys: _core.Array) -> int:
 
 def _unique_by_keys(keys: _core.Array, sorted: bool) -> _Parts:
     """Few distinct keys: the library's numbers of them, in the order in which they occur."""
-    codes, frame = _core.frame_factorize(frame_of(keys, "a"), False, True)
+    codes, frame = _core.frame_factorize(_keys.of_array(keys), False, True)
     values = _keys.plain(frame, keys._code)
     index, counts = _core.first_rows(codes, len(values))
     if sorted:
@@ -332,8 +332,10 @@ def factorize(
         distinct, _, codes, _ = _unique_by_sort(keys, True, True, False)
     elif keys._gpu is not None:
         distinct, _, codes, _ = _unique_on_gpu(keys, False, True, False, False)
+    elif _few(keys, keys):
+        distinct, _, codes, _ = _unique_by_numbers(keys, False, len(keys))
     else:
-        codes, frame = _core.frame_factorize(frame_of(keys, "values"), False, True)
+        codes, frame = _core.frame_factorize(_keys.of_array(keys), False, True)
         distinct = _keys.plain(frame, keys._code)
     out = give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
     if numpy is not None and _numpy.are_dates(values):
@@ -355,7 +357,7 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
         return _keys.value_counts(given, numpy, sort)
     keys = stored(given, "values")
     if keys._gpu is None and _repeats(keys) >= _COUNTED:
-        keys, many = _keys.counted(frame_of(keys, "values"), keys._code)
+        keys, many = _keys.counted(_keys.of_array(keys), keys._code)
     else:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)
     if sort:

@@ -130,7 +130,7 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
 
 def column_out(handle: _core.Handle, numpy: Any) -> Any:
     """A result as a Column, or a Table of several; as an array of objects where numpy came in."""
-    if len(_core.frame_info(handle)[1]) != 1:
+    if _core.frame_shape(handle)[1] != 1:
         return _wrap(Table, handle)
     if numpy is None:
         return _wrap(Column, handle)

@@ -30,6 +30,14 @@ PyObject *frame_answered(handle *h, outcome *o)
     return (PyObject *)h;
 }
 
+/* frame_shape(frame): (rows, columns). */
+static PyObject *frame_shape(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = frame_of(object);
+    return h ? Py_BuildValue("KI", cohort_frame_rows(h->object), cohort_frame_columns(h->object)) : NULL;
+}
+
 /* frame_info(frame): (rows, [(name, format, nulls, bytes of a dictionary's index or 0, chunks)]). */
 static PyObject *frame_info(PyObject *module, PyObject *object)
 {
@@ -222,9 +230,11 @@ static PyObject *frame_factorize(PyObject *module, PyObject *const *arguments, P
     return result;
 }
 
-static PyObject *distinct(PyObject *const *arguments,
-                          cohort_status (*call)(cohort_frame *, uint32_t, cohort_frame **))
+/* frame_unique(frame, sorted) */
+static PyObject *frame_unique(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
+    (void)module;
+    ARGUMENTS(2, 2)
     handle *h = frame_of(arguments[0]);
     int sorted = PyObject_IsTrue(arguments[1]);
     handle *out = h ? frame_new(h->on) : NULL;
@@ -232,22 +242,8 @@ static PyObject *distinct(PyObject *const *arguments,
         return NULL;
     outcome o;
     call_begin(h->on, &o);
-    o.status = call(h->object, sorted ? COHORT_SORTED : 0, (cohort_frame **)&out->object);
+    o.status = cohort_unique(h->object, sorted ? COHORT_SORTED : 0, (cohort_frame **)&out->object);
     return frame_answered(out, &o);
-}
-
-/* frame_unique(frame, sorted), frame_value_counts(frame, sorted) */
-static PyObject *frame_unique(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(2, 2)
-    return distinct(arguments, cohort_unique);
-}
-static PyObject *frame_value_counts(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(2, 2)
-    return distinct(arguments, cohort_value_counts);
 }
 
 /* frame_index_in(keys, values, nulls are values): int64, -1 for none. */
@@ -370,14 +366,14 @@ static PyObject *group(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     return (PyObject *)out;
 }
 
-PyMethodDef table_functions[] = {{"frame_info", frame_info, METH_O, NULL},
+PyMethodDef table_functions[] = {{"frame_shape", frame_shape, METH_O, NULL},
+                                 {"frame_info", frame_info, METH_O, NULL},
                                  FAST(frame_select),
                                  FAST(frame_slice),
                                  FAST(frame_beside),
                                  FAST(frame_gather),
                                  FAST(frame_factorize),
                                  FAST(frame_unique),
-                                 FAST(frame_value_counts),
                                  FAST(frame_index_in),
                                  FAST(frame_is_in),
                                  FAST(group),
