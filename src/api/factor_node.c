@@ -15,7 +15,7 @@ struct factor_node {
     struct factor_node *half[2];
     struct keys_rows rows; /* of a wide one, but for the columns of a batch; its places are in `shift` */
     struct keys_table table;
-    /* by column, of packed ones: */
+    /* By column, of packed ones; behind the node, in its block: */
     struct keys_range *range;
     uint64_t *base, *span;
     uint32_t *shift;
@@ -23,19 +23,17 @@ struct factor_node {
 
 struct factor_node *factor_node_new(uint32_t columns)
 {
-    struct factor_node *node = zeroed(1, sizeof *node);
+    const size_t each = 2 * sizeof(uint64_t) + sizeof(struct keys_range) + sizeof(uint32_t);
+    struct factor_node *node = zeroed(1, sizeof *node + columns * each);
     if (!node)
         return NULL;
     node->columns = columns;
     keys_table_open(&node->table);
-    node->range = zeroed(columns, sizeof *node->range);
-    node->base = zeroed(columns, sizeof *node->base);
-    node->span = zeroed(columns, sizeof *node->span);
-    node->shift = zeroed(columns, sizeof *node->shift);
-    if (node->range && node->base && node->span && node->shift)
-        return node;
-    factor_node_end(NULL, node);
-    return NULL;
+    node->base = (uint64_t *)(node + 1);
+    node->span = node->base + columns;
+    node->range = (struct keys_range *)(node->span + columns);
+    node->shift = (uint32_t *)(node->range + columns);
+    return node;
 }
 
 void factor_node_end(cohort_context *context, struct factor_node *node)
@@ -46,10 +44,6 @@ void factor_node_end(cohort_context *context, struct factor_node *node)
     factor_node_end(context, node->half[1]);
     if (context)
         context->backend->keys->drop(context, &node->table);
-    free(node->range);
-    free(node->base);
-    free(node->span);
-    free(node->shift);
     free(node);
 }
 

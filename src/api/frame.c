@@ -1,7 +1,6 @@
 /* frame.c: frames: references, what they are, and frames made of frames. */
 #include "frame.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "options.h"
@@ -216,9 +215,13 @@ static char *name_beside(const cohort_frame *a, const char *name, const char *su
 {
     uint32_t at;
     int twice = find(a, name, &at);
-    char *made = malloc(strlen(name) + strlen(suffix) + 1);
-    if (made)
-        sprintf(made, "%s%s", name, twice ? suffix : "");
+    size_t length = strlen(name), more = twice ? strlen(suffix) : 0;
+    char *made = malloc(length + more + 1);
+    if (made) {
+        memcpy(made, name, length);
+        memcpy(made + length, suffix, more);
+        made[length + more] = 0;
+    }
     return made;
 }
 

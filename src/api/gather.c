@@ -149,9 +149,9 @@ static cohort_status fetch(cohort_context *context, uint32_t columns, const char
                            struct table_column *const *column, const struct table_gather *what,
                            struct table_column **out)
 {
-    struct fetched *f = zeroed(columns + 1u, sizeof *f);
-    struct table_gather *g = zeroed(columns + 1u, sizeof *g);
-    cohort_status s = f && g ? COHORT_OK : no_memory(context);
+    struct fetched *f = zeroed(columns + 1u, sizeof *f + sizeof(struct table_gather));
+    struct table_gather *g = (struct table_gather *)(f + columns + 1u);
+    cohort_status s = f ? COHORT_OK : no_memory(context);
     for (uint32_t i = 0; !s && i < columns; i++) {
         f[i].name = name[i];
         g[i] = *what;
@@ -167,7 +167,6 @@ static cohort_status fetch(cohort_context *context, uint32_t columns, const char
         fetched_end(&f[i]);
     }
     free(f);
-    free(g);
     return s;
 }
 
@@ -186,11 +185,11 @@ cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, cons
 {
     const struct table_gather what = {.n = n, .rows = rows, .number_bytes = bytes};
     uint32_t columns = frame->columns;
-    const char **name = zeroed(columns + 1u, sizeof *name);
-    struct table_column **column = zeroed(2 * (size_t)columns + 1, sizeof *column);
+    struct table_column **column = zeroed(3 * (size_t)columns + 1, sizeof *column);
+    const char **name = (const char **)(void *)(column + 2 * (size_t)columns);
     cohort_frame *made = frame_new(frame->context, n, columns);
     cohort_status s = made ? COHORT_OK : COHORT_NO_MEMORY;
-    if (!s && (!name || !column))
+    if (!s && !column)
         s = no_memory(frame->context);
     for (uint32_t i = 0; !s && i < columns; i++) {
         name[i] = frame->field[i].name;
@@ -205,7 +204,6 @@ cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, cons
     }
     for (uint32_t i = 0; column && i < columns; i++)
         table_column_release(got[i]);
-    free(name);
     free(column);
     if (s)
         cohort_frame_release(made);
