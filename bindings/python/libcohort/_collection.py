@@ -161,16 +161,16 @@ class Rows:
     def __init__(self, rows: Any, offsets: Any = None) -> None:
         self.offsets: _core.Array | None = None
         self.arity = 0
-        if offsets is not None:
+        if offsets is None and getattr(rows, "ndim", 0) == 2:
+            self.count, self.arity = rows.shape
+            self.members = _core.cast(take_in(rows.reshape(-1), "rows")[0], U64, "rows")
+        elif offsets is not None:
             self.members = wide(rows, "rows")
             self.offsets = wide(offsets, "offsets")
             self.count = len(self.offsets) - 1
             last = self.offsets[-1] if len(self.offsets) else 0
             if self.count < 0 or last != len(self.members):
                 raise ValueError(f"offsets: must end with {len(self.members)}, the number of sets in rows")
-        elif getattr(rows, "ndim", 0) == 2:
-            self.count, self.arity = rows.shape
-            self.members = wide(rows.reshape(-1), "rows")
         else:
             lists = [integers(row, f"rows[{i}]")[0] for i, row in enumerate(rows)]
             self.count = len(lists)

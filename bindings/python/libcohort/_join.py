@@ -52,7 +52,11 @@ class _Sides:
     ) -> None:
         if (on is None) == (left_on is None and right_on is None) or (left_on is None) != (right_on is None):
             raise TypeError("on, or both left_on and right_on, must be given")
-        self.left, self.right = _table(left, "left"), _table(right, "right")
+        context = current()
+        here = type(left) is Table and left._handle.context is context
+        self.left: Table = left if here else _table(left, "left")
+        here = type(right) is Table and right._handle.context is context
+        self.right: Table = right if here else _table(right, "right")
         self.by_on = on is not None
         if on is not None:
             self.ours = self.theirs = _column_names(on, "on")

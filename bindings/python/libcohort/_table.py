@@ -154,8 +154,11 @@ def on_context(handle: _core.Handle, context: _core.Context) -> _core.Handle:
     return frame
 
 
-def _wrap(kind: Any, handle: _core.Handle) -> Any:
-    made = kind.__new__(kind)
+_new = object.__new__
+
+
+def _wrap(kind: Any, handle: _core.Handle | None) -> Any:
+    made: Any = _new(kind)
     made._handle, made._about = handle, None
     return made
 
@@ -355,9 +358,11 @@ class Table(_Frame):
 
     def _at(self, name: str, where: str = "") -> int:
         """The number of a column. Errors begin with `where`, which names the argument."""
-        for i, column in enumerate(self._info):
+        place = 0
+        for column in self._info if self._about is None else self._about[1]:
             if column[0] == name:
-                return i
+                return place
+            place += 1
         raise KeyError(f"{where}no column is named {name!r}; there are {', '.join(map(repr, self.names))}")
 
     def _places(self, names: Sequence[str], where: str = "") -> list[int]:
