@@ -470,29 +470,33 @@ class Sets:
         if "first" in wants and k < 1:
             raise ValueError(f"k: must be at least 1, not {k}")
         r = c.Rows(rows, offsets)
-        counts, any, first, sets = c.ask(
-            [self._of, *[x._of for x in others]] if others else [self._of],
+        handles: tuple[_core.Handle, ...] = (self._of.handle,)
+        if others:
+            handles = tuple([x.handle for x in c.together([self._of, *[x._of for x in others]])])
+        counts, any, first, sets = _core.sets_query(
+            handles,
             code,
+            0,
+            least,
+            r.count,
             r.members,
-            rows=r.count,
-            arity=r.arity,
-            offsets=r.offsets,
-            least=least,
-            counts="counts" in wants,
-            any="any" in wants,
-            first=k if "first" in wants else 0,
-            sets="sets" in wants,
+            r.offsets,
+            r.arity,
+            "counts" in wants,
+            "any" in wants,
+            k if "first" in wants else 0,
+            "sets" in wants,
         )
         numpy = self._numpy or (sys.modules.get("numpy") if hasattr(rows, "dtype") else None)
         answers: dict[str, Any] = {}
         if counts is not None:
-            answers["counts"] = give_out(counts, numpy)
+            answers["counts"] = give_out(_core.retype(counts, I64), numpy)
         if any is not None:
             answers["any"] = give_out(any, numpy)
         if first is not None:
             answers["first"] = (give_out(first[0], numpy), give_out(c.signed(first[1]), numpy))
         if sets is not None:
-            answers["sets"] = Sets._wrap(sets, numpy)
+            answers["sets"] = Sets._wrap(c.Collection(sets), numpy)
         return answers[want] if isinstance(want, str) else tuple([answers[w] for w in wants])
 
     def _all(self, op: int) -> _set.Set:

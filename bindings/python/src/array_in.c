@@ -392,17 +392,15 @@ static array *join_on(context *on, PyObject *chunks, int type, Py_ssize_t n)
 /* The arrays of a list in one type, as a new list; `name` is theirs in errors. Those of a GPU are of it. */
 static PyObject *in_one_type(PyObject *list, int type, const char *name)
 {
-    char argument[64];
     Py_ssize_t n = PyList_Size(list);
     PyObject *all = PyList_New(n);
     for (Py_ssize_t i = 0; all && i < n; ++i) {
         array *a = array_of(PyList_GetItem(list, i), name), *one = NULL;
-        PyOS_snprintf(argument, sizeof argument, "%.40s[%zd]", name, i);
         if (a && a->on && a->type != type)
-            PyErr_Format(PyExc_TypeError, "%s: is of type %s, and must be of type %s", argument,
+            PyErr_Format(PyExc_TypeError, "%s[%zd]: is of type %s, and must be of type %s", name, i,
                          type_name(a->type), type_name(type));
         else if (a)
-            one = cast_to(a, type, argument);
+            one = cast_to(a, type, name, i);
         if (!one || PyList_SetItem(all, i, (PyObject *)one))
             Py_CLEAR(all);
     }

@@ -156,7 +156,8 @@ extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
 extern PyMethodDef loop_functions[];
-array *cast_to(array *from, int type, const char *argument); /* of the host's; a new reference */
+/* Of the host's memory; a new reference. In errors it is argument[at], or, if that is below 0, the argument. */
+array *cast_to(array *from, int type, const char *argument, Py_ssize_t at);
 array *iota_new(int type, Py_ssize_t n);                               /* 0, 1, .. n - 1, of 4 or 8 bytes */
 void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n); /* 0 or 1 each */
 
