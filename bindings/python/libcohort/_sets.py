@@ -219,7 +219,7 @@ class Sets:
         return array if array._gpu is not None else give_out(array, numpy or self._numpy)
 
     def _number(self, number: Any) -> int:
-        n, i = len(self), number.__index__()
+        n, i = self._of.sets, number.__index__()
         if not -n <= i < n:
             raise IndexError(f"set {i}: there are {plural(n, 'set')}")
         return int(i % n)
@@ -295,7 +295,7 @@ class Sets:
     def _asked(self, which: Any, values: _core.Array) -> tuple[int, int, _core.Array | None]:
         """(how many questions, set, numbers of sets): one set for all values, or one for each."""
         n = len(values)
-        if hasattr(which, "__index__") and not getattr(which, "ndim", 0):
+        if type(which) is int or (hasattr(which, "__index__") and not getattr(which, "ndim", 0)):
             return n, self._number(which), None
         numbers = c.along(values, which, "which", "values", self._of.handle.context)
         if len(numbers) != n:

@@ -111,6 +111,10 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
     as of `take_in`."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
+        try:
+            return _core.view(values, argument), numpy
+        except (TypeError, ValueError):
+            pass
         if values.dtype.kind in "OUST":
             return _of_numpy(values, argument, numpy), numpy
         return view_numpy(values, argument, numpy), numpy
