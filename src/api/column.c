@@ -10,8 +10,9 @@
 struct table_column *table_column_new(uint32_t pieces, uint32_t holders)
 {
     const size_t piece = (size_t)pieces + 1, holder = (size_t)holders + 1;
-    struct table_column *c = zeroed(1, sizeof *c + piece * sizeof *c->piece + holder * sizeof(struct holder *) +
-                                           piece * sizeof(struct table_column *));
+    struct table_column *c =
+        zeroed(1, sizeof *c + piece * sizeof *c->piece + holder * sizeof(struct holder *) +
+                      piece * sizeof(struct table_column *));
     if (!c)
         return NULL;
     c->count = 1;

@@ -105,8 +105,7 @@ static cohort_status settle(cohort_multimap *m, const char *call)
 static cohort_multimap *first_taken(cohort_multimap *m, uint64_t n)
 {
     cohort_multimap *level[MULTIMAP_LEVELS], *first = NULL;
-    const uint64_t least =
-        m->context->backend->own_memory == MEMORY_HOST ? LEVEL_LEAST : LEVEL_LEAST_ON_GPU;
+    const uint64_t least = m->context->backend->own_memory == MEMORY_HOST ? LEVEL_LEAST : LEVEL_LEAST_ON_GPU;
     unsigned count = 0;
     for (cohort_multimap *l = m; l; l = l->next)
         level[count++] = l;

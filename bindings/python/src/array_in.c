@@ -407,9 +407,9 @@ static PyObject *in_one_type(PyObject *list, int type, const char *name)
     return all;
 }
 
-/* concat(list of Arrays, type, their name, context of their memory or None): (all one behind the other in that
- * type, where each begins and the last ends, as uint64), both in the memory of the context's GPU or in the
- * host's. */
+/* concat(list of Arrays, type, their name, context of their memory or None): (all one behind the other in
+ * that type, where each begins and the last ends, as uint64), both in the memory of the context's GPU or in
+ * the host's. */
 static PyObject *concat(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

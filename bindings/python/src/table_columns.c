@@ -168,7 +168,5 @@ static PyObject *frame_column(PyObject *module, PyObject *const *arguments, Py_s
     return h && !PyErr_Occurred() ? (PyObject *)column_as(h, (int)type) : NULL;
 }
 
-PyMethodDef table_columns_functions[] = {FAST(frame_of_columns),
-                                         FAST(frame_value_counts),
-                                         FAST(frame_column),
-                                         {NULL, NULL, 0, NULL}};
+PyMethodDef table_columns_functions[] = {
+    FAST(frame_of_columns), FAST(frame_value_counts), FAST(frame_column), {NULL, NULL, 0, NULL}};

@@ -51,9 +51,9 @@ static cohort_status fetch(struct pairs *p, array *left, array *right)
 struct side {
     handle *frame;
     uint32_t keys, rest;
-    const char **name;    /* of the keys; to be freed */
+    const char **name;     /* of the keys; to be freed */
     uint32_t *key, *other; /* their numbers, and the other columns' */
-    cohort_frame *picked; /* the keys alone */
+    cohort_frame *picked;  /* the keys alone */
 };
 
 /* A frame and a list of the names of its keys; *none if no column can have one of these. */
@@ -226,9 +226,8 @@ static cohort_status gather_both(cohort_frame *left, cohort_frame *right, const 
 }
 
 /* All of it, with the context's lock. *none: a column is not there. */
-static cohort_status join_all(struct side side[2], const uint8_t *flags,
-                              cohort_join_probe_options *options, const char *suffix, handle *out,
-                              bool *plain, bool *none)
+static cohort_status join_all(struct side side[2], const uint8_t *flags, cohort_join_probe_options *options,
+                              const char *suffix, handle *out, bool *plain, bool *none)
 {
     struct pairs p = {NULL, NULL, 0, 0, false};
     cohort_frame *const left = side[0].frame->object, *const right = side[1].frame->object;
