@@ -276,10 +276,10 @@ static cohort_status look_open(struct look *l, struct factor *f, const cohort_fr
 {
     *l = (struct look){.factor = f, .context = f->context, .n = keys->rows, .adds = adds};
     l->column = zeroed(f->columns, sizeof *l->column + sizeof *l->flat + 3 * sizeof *l->memory);
-    l->flat = (struct table_column **)(l->column + f->columns);
-    l->memory = (void **)(l->flat + f->columns);
     if (!l->column)
         return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for %u key columns", f->columns);
+    l->flat = (struct table_column **)(l->column + f->columns);
+    l->memory = (void **)(l->flat + f->columns);
     cohort_status s = COHORT_OK;
     for (uint32_t i = 0; !s && i < f->columns; i++) {
         struct table_column *column = NULL;

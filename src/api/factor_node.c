@@ -21,10 +21,12 @@ struct factor_node {
     uint32_t *shift;
 };
 
+/* Bytes of a column's part of these four, which lie in this order: base, span, range, shift. */
+#define NODE_COLUMN (2 * sizeof(uint64_t) + sizeof(struct keys_range) + sizeof(uint32_t))
+
 struct factor_node *factor_node_new(uint32_t columns)
 {
-    const size_t each = 2 * sizeof(uint64_t) + sizeof(struct keys_range) + sizeof(uint32_t);
-    struct factor_node *node = zeroed(1, sizeof *node + columns * each);
+    struct factor_node *node = zeroed(1, sizeof *node + columns * NODE_COLUMN);
     if (!node)
         return NULL;
     node->columns = columns;
@@ -371,9 +373,10 @@ static cohort_status widen_keys(cohort_context *context, struct factor_node *nod
         return s;
     }
     context->backend->keys->drop(context, &node->table);
-    free(node->shift);
+    memcpy(node->shift, at, node->columns * sizeof *at);
+    free(at);
+    rows.at = node->shift;
     node->table = table;
-    node->shift = at;
     node->rows = rows;
     node->is_wide = 1;
     return COHORT_OK;
@@ -386,10 +389,13 @@ static cohort_status fit(cohort_context *context, struct factor_node *node, cons
                          uint64_t n)
 {
     uint32_t columns = node->columns;
-    struct keys_range *range = malloc(columns * sizeof *range);
-    uint64_t *base = malloc(2 * columns * sizeof *base), *span = base + columns;
-    uint32_t *shift = malloc(columns * sizeof *shift);
-    cohort_status s = range && base && shift ? COHORT_OK : no_memory(context);
+    uint64_t *base = malloc(columns * NODE_COLUMN);
+    if (!base)
+        return no_memory(context);
+    uint64_t *span = base + columns;
+    struct keys_range *range = (struct keys_range *)(span + columns);
+    uint32_t *shift = (uint32_t *)(range + columns);
+    cohort_status s = COHORT_OK;
     for (uint32_t i = 0; !s && i < columns; i++) {
         struct keys_range own = {0, 0, 0};
         s = context->backend->keys->range(context, &column[i], n, &own);
@@ -405,9 +411,7 @@ static cohort_status fit(cohort_context *context, struct factor_node *node, cons
         s = repack(context, node, column, base, span, shift);
     if (!s)
         memcpy(node->range, range, columns * sizeof *range);
-    free(range);
     free(base);
-    free(shift);
     return s;
 }
 
