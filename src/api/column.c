@@ -9,17 +9,16 @@
 
 struct table_column *table_column_new(uint32_t pieces, uint32_t holders)
 {
-    struct table_column *c = calloc(1, sizeof *c);
+    const size_t piece = (size_t)pieces + 1, holder = (size_t)holders + 1;
+    struct table_column *c =
+        zeroed(1, sizeof *c + piece * sizeof *c->piece + holder * sizeof(struct holder *) +
+                      piece * sizeof(struct table_column *));
     if (!c)
         return NULL;
     c->count = 1;
-    c->piece = calloc((size_t)pieces + 1, sizeof *c->piece);
-    c->holder = calloc((size_t)holders + 1, sizeof(struct holder *));
-    c->dictionaries = calloc((size_t)pieces + 1, sizeof(struct table_column *));
-    if (!c->piece || !c->holder || !c->dictionaries) {
-        table_column_release(c);
-        return NULL;
-    }
+    c->piece = (struct table_piece *)(c + 1);
+    c->holder = (struct holder **)(c->piece + piece);
+    c->dictionaries = (struct table_column **)(c->holder + holder);
     c->pieces = pieces;
     return c;
 }
@@ -34,13 +33,10 @@ void table_column_release(struct table_column *column)
 {
     if (!column || __atomic_sub_fetch(&column->count, 1, __ATOMIC_ACQ_REL))
         return;
-    for (uint32_t i = 0; column->dictionaries && i < column->pieces; i++)
+    for (uint32_t i = 0; i < column->pieces; i++)
         table_column_release(column->dictionaries[i]);
     for (uint32_t i = 0; i < column->holders; i++)
         holder_release(column->holder[i]);
-    free(column->piece);
-    free(column->holder);
-    free(column->dictionaries);
     for (struct table_column_list *list = column->lists, *next; list; list = next) {
         next = list->next;
         free(list);

@@ -228,7 +228,7 @@ static cohort_status all_values(const struct flat *f, uint64_t *before, struct t
 static cohort_status flat_indices(const struct flat *f)
 {
     struct table_column *values = NULL, *flat = NULL;
-    uint64_t *before = calloc(f->from->pieces + 1, sizeof *before);
+    uint64_t *before = zeroed(f->from->pieces + 1, sizeof *before);
     cohort_status s = before ? all_values(f, before, &values) : no_memory(f, 0);
     if (!s)
         s = table_column_flat_in(f->context, values, 1, &flat);

@@ -19,7 +19,7 @@ cohort_status factor_open(struct factor *f, cohort_context *context, uint32_t co
                           const uint8_t *nulls_equal)
 {
     *f = (struct factor){.context = context, .columns = columns};
-    f->column = calloc(columns, sizeof *f->column);
+    f->column = zeroed(columns, sizeof *f->column);
     f->root = factor_node_new(columns);
     if (!f->column || !f->root) {
         factor_close(f);
@@ -83,7 +83,7 @@ struct look {
     cohort_context *host; /* who numbers strings: on a GPU the helper; NULL: nobody yet */
     uint64_t n;
     int adds;
-    struct keys_column *column;
+    struct keys_column *column; /* with the next two behind it, in its block */
     struct table_column **flat;
     void **memory; /* three a column: of the pool of `host` the ids, of the context's words and states */
 };
@@ -264,24 +264,22 @@ static cohort_status look_column(struct look *l, uint32_t c, const struct table_
 
 static void look_close(struct look *l)
 {
-    for (uint32_t i = 0; l->flat && i < l->factor->columns; i++)
+    for (uint32_t i = 0; l->column && i < l->factor->columns; i++)
         table_column_release(l->flat[i]);
-    for (uint32_t i = 0; l->memory && i < 3 * l->factor->columns; i++)
+    for (uint32_t i = 0; l->column && i < 3 * l->factor->columns; i++)
         if (l->memory[i])
             pool_give(i % 3 == LOOK_IDS ? l->host : l->context, l->memory[i]);
     free(l->column);
-    free(l->flat);
-    free(l->memory);
 }
 
 static cohort_status look_open(struct look *l, struct factor *f, const cohort_frame *keys, int adds)
 {
     *l = (struct look){.factor = f, .context = f->context, .n = keys->rows, .adds = adds};
-    l->column = calloc(f->columns, sizeof *l->column);
-    l->flat = calloc(f->columns, sizeof *l->flat);
-    l->memory = calloc(3 * (size_t)f->columns, sizeof *l->memory);
-    if (!l->column || !l->flat || !l->memory)
+    l->column = zeroed(f->columns, sizeof *l->column + sizeof *l->flat + 3 * sizeof *l->memory);
+    if (!l->column)
         return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for %u key columns", f->columns);
+    l->flat = (struct table_column **)(l->column + f->columns);
+    l->memory = (void **)(l->flat + f->columns);
     cohort_status s = COHORT_OK;
     for (uint32_t i = 0; !s && i < f->columns; i++) {
         struct table_column *column = NULL;

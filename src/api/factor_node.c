@@ -15,27 +15,27 @@ struct factor_node {
     struct factor_node *half[2];
     struct keys_rows rows; /* of a wide one, but for the columns of a batch; its places are in `shift` */
     struct keys_table table;
-    /* by column, of packed ones: */
+    /* By column, of packed ones; behind the node, in its block: */
     struct keys_range *range;
     uint64_t *base, *span;
     uint32_t *shift;
 };
 
+/* Bytes of a column's part of these four, which lie in this order: base, span, range, shift. */
+#define NODE_COLUMN (2 * sizeof(uint64_t) + sizeof(struct keys_range) + sizeof(uint32_t))
+
 struct factor_node *factor_node_new(uint32_t columns)
 {
-    struct factor_node *node = calloc(1, sizeof *node);
+    struct factor_node *node = zeroed(1, sizeof *node + columns * NODE_COLUMN);
     if (!node)
         return NULL;
     node->columns = columns;
     keys_table_open(&node->table);
-    node->range = calloc(columns, sizeof *node->range);
-    node->base = calloc(columns, sizeof *node->base);
-    node->span = calloc(columns, sizeof *node->span);
-    node->shift = calloc(columns, sizeof *node->shift);
-    if (node->range && node->base && node->span && node->shift)
-        return node;
-    factor_node_end(NULL, node);
-    return NULL;
+    node->base = (uint64_t *)(node + 1);
+    node->span = node->base + columns;
+    node->range = (struct keys_range *)(node->span + columns);
+    node->shift = (uint32_t *)(node->range + columns);
+    return node;
 }
 
 void factor_node_end(cohort_context *context, struct factor_node *node)
@@ -46,10 +46,6 @@ void factor_node_end(cohort_context *context, struct factor_node *node)
     factor_node_end(context, node->half[1]);
     if (context)
         context->backend->keys->drop(context, &node->table);
-    free(node->range);
-    free(node->base);
-    free(node->span);
-    free(node->shift);
     free(node);
 }
 
@@ -170,7 +166,7 @@ static cohort_status unpack(cohort_context *context, const struct factor_node *n
     u->context = context;
     u->count = node->table.count;
     u->bytes = (u->count + 31) / 32 * 4;
-    u->column = calloc(node->columns, sizeof *u->column);
+    u->column = zeroed(node->columns, sizeof *u->column);
     if (!u->column)
         return no_memory(context);
     cohort_status s = pool_take(context, u->count * 8, &u->words);
@@ -377,9 +373,10 @@ static cohort_status widen_keys(cohort_context *context, struct factor_node *nod
         return s;
     }
     context->backend->keys->drop(context, &node->table);
-    free(node->shift);
+    memcpy(node->shift, at, node->columns * sizeof *at);
+    free(at);
+    rows.at = node->shift;
     node->table = table;
-    node->shift = at;
     node->rows = rows;
     node->is_wide = 1;
     return COHORT_OK;
@@ -392,10 +389,13 @@ static cohort_status fit(cohort_context *context, struct factor_node *node, cons
                          uint64_t n)
 {
     uint32_t columns = node->columns;
-    struct keys_range *range = malloc(columns * sizeof *range);
-    uint64_t *base = malloc(2 * columns * sizeof *base), *span = base + columns;
-    uint32_t *shift = malloc(columns * sizeof *shift);
-    cohort_status s = range && base && shift ? COHORT_OK : no_memory(context);
+    uint64_t *base = malloc(columns * NODE_COLUMN);
+    if (!base)
+        return no_memory(context);
+    uint64_t *span = base + columns;
+    struct keys_range *range = (struct keys_range *)(span + columns);
+    uint32_t *shift = (uint32_t *)(range + columns);
+    cohort_status s = COHORT_OK;
     for (uint32_t i = 0; !s && i < columns; i++) {
         struct keys_range own = {0, 0, 0};
         s = context->backend->keys->range(context, &column[i], n, &own);
@@ -411,9 +411,7 @@ static cohort_status fit(cohort_context *context, struct factor_node *node, cons
         s = repack(context, node, column, base, span, shift);
     if (!s)
         memcpy(node->range, range, columns * sizeof *range);
-    free(range);
     free(base);
-    free(shift);
     return s;
 }
 

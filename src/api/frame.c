@@ -1,7 +1,6 @@
 /* frame.c: frames: references, what they are, and frames made of frames. */
 #include "frame.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "options.h"
@@ -18,7 +17,7 @@ cohort_status frame_need(const cohort_context *context, const char *call, const 
 
 cohort_frame *frame_new(cohort_context *context, uint64_t rows, uint32_t columns)
 {
-    cohort_frame *f = calloc(1, sizeof *f + columns * sizeof f->field[0]);
+    cohort_frame *f = zeroed(1, sizeof *f + columns * sizeof f->field[0]);
     if (!f) {
         context_fail(context, COHORT_NO_MEMORY, "no memory for a frame of %u columns", columns);
         return NULL;
@@ -216,9 +215,13 @@ static char *name_beside(const cohort_frame *a, const char *name, const char *su
 {
     uint32_t at;
     int twice = find(a, name, &at);
-    char *made = malloc(strlen(name) + strlen(suffix) + 1);
-    if (made)
-        sprintf(made, "%s%s", name, twice ? suffix : "");
+    size_t length = strlen(name), more = twice ? strlen(suffix) : 0;
+    char *made = malloc(length + more + 1);
+    if (made) {
+        memcpy(made, name, length);
+        memcpy(made + length, suffix, more);
+        made[length + more] = 0;
+    }
     return made;
 }
 

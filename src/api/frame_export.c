@@ -39,7 +39,7 @@ static void release_schema(struct ArrowSchema *schema)
 /* An empty schema that can be released. 0: no memory. */
 static int begin_schema(struct ArrowSchema *s, const char *format, const char *name, int64_t children)
 {
-    struct schema_data *d = calloc(1, sizeof *d);
+    struct schema_data *d = zeroed(1, sizeof *d);
     memset(s, 0, sizeof *s);
     if (!d)
         return 0;
@@ -47,11 +47,11 @@ static int begin_schema(struct ArrowSchema *s, const char *format, const char *n
     s->release = release_schema;
     s->format = d->format = strdup(format);
     s->name = d->name = strdup(name ? name : "");
-    s->children = d->children = calloc((size_t)children + 1, sizeof *d->children);
+    s->children = d->children = zeroed((size_t)children + 1, sizeof *d->children);
     if (!d->format || !d->name || !d->children)
         return 0;
     for (; d->count < children; d->count++)
-        if (!(d->children[d->count] = calloc(1, sizeof **d->children)))
+        if (!(d->children[d->count] = zeroed(1, sizeof **d->children)))
             return 0;
     s->n_children = children;
     if (!children)
@@ -81,7 +81,7 @@ static int column_schema(struct ArrowSchema *s, const char *name, const struct t
     }
     if (!c->is_dictionary)
         return 1;
-    s->dictionary = d->dictionary = calloc(1, sizeof *d->dictionary);
+    s->dictionary = d->dictionary = zeroed(1, sizeof *d->dictionary);
     if (!d->dictionary || !begin_schema(d->dictionary, c->format, "", 0))
         return 0;
     d->dictionary->flags = ARROW_FLAG_NULLABLE;
@@ -138,19 +138,19 @@ static void release_array(struct ArrowArray *array)
 
 static int begin_array(struct ArrowArray *a, uint64_t rows, int64_t buffers, int64_t children)
 {
-    struct array_data *d = calloc(1, sizeof *d);
+    struct array_data *d = zeroed(1, sizeof *d);
     memset(a, 0, sizeof *a);
     if (!d)
         return 0;
     a->private_data = d;
     a->release = release_array;
     a->length = (int64_t)rows;
-    a->buffers = d->buffers = calloc((size_t)buffers + 1, sizeof *d->buffers);
-    a->children = d->children = calloc((size_t)children + 1, sizeof *d->children);
+    a->buffers = d->buffers = zeroed((size_t)buffers + 1, sizeof *d->buffers);
+    a->children = d->children = zeroed((size_t)children + 1, sizeof *d->children);
     if (!d->buffers || !d->children)
         return 0;
     for (; d->count < children; d->count++)
-        if (!(d->children[d->count] = calloc(1, sizeof **d->children)))
+        if (!(d->children[d->count] = zeroed(1, sizeof **d->children)))
             return 0;
     a->n_buffers = buffers;
     a->n_children = children;
@@ -256,7 +256,7 @@ static cohort_status export_column(cohort_context *context, int host, struct tab
     if (s || !c->is_dictionary)
         return s;
     d = a->private_data;
-    a->dictionary = d->dictionary = calloc(1, sizeof *d->dictionary);
+    a->dictionary = d->dictionary = zeroed(1, sizeof *d->dictionary);
     if (!d->dictionary)
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for an array");
     s = table_column_flat_in(context, c->dictionaries[0], 1, &values);

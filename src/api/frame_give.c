@@ -67,7 +67,7 @@ static cohort_status make_flats(cohort_frame *frame, int to_host, struct flats *
     cohort_status s = COHORT_OK;
     f->context = context;
     f->count = frame->columns;
-    f->column = calloc((size_t)frame->columns + 1, sizeof(struct table_column *));
+    f->column = zeroed((size_t)frame->columns + 1, sizeof(struct table_column *));
     if (!f->column)
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for %u columns", frame->columns);
     for (uint32_t i = 0; !s && i < frame->columns; i++) {
@@ -139,7 +139,7 @@ static void release_device(struct ArrowArray *array)
 
 static cohort_status add_event(cohort_context *context, struct ArrowDeviceArray *array)
 {
-    struct device_data *d = calloc(1, sizeof *d);
+    struct device_data *d = zeroed(1, sizeof *d);
     if (!d)
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for an array");
     cohort_status s = loan_take(context, 0, &d->keeper);
@@ -224,7 +224,7 @@ static int failed(struct stream *s, cohort_status status)
 static int stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
     struct stream *s = stream->private_data;
-    struct table_column **columns = calloc((size_t)s->frame->columns + 1, sizeof(struct table_column *));
+    struct table_column **columns = zeroed((size_t)s->frame->columns + 1, sizeof(struct table_column *));
     if (!columns)
         return ENOMEM;
     for (uint32_t i = 0; i < s->frame->columns; i++)
@@ -279,7 +279,7 @@ cohort_status cohort_frame_export_stream(cohort_frame *frame, struct ArrowArrayS
     cohort_status status = check_call("cohort_frame_export_stream", frame, "stream", stream);
     if (status)
         return status;
-    struct stream *s = calloc(1, sizeof *s);
+    struct stream *s = zeroed(1, sizeof *s);
     if (!s)
         return context_fail(frame->context, COHORT_NO_MEMORY, "no host memory for a stream");
     s->frame = cohort_frame_retain(frame);

@@ -48,7 +48,7 @@ static cohort_status add_part(struct haul *h, enum memory_kind kind, struct Arro
             return no_room(h);
         h->room = room;
     }
-    struct arrow_holder *new = calloc(1, sizeof *new);
+    struct arrow_holder *new = zeroed(1, sizeof *new);
     if (!new)
         return no_room(h);
     new->holder.count = 1;

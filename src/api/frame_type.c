@@ -71,7 +71,7 @@ static int64_t fixed_bytes(const char *format)
 int table_type_parse(const char *format, struct table_type *type)
 {
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
-        if (!strcmp(format, plain[i].format)) {
+        if (format[0] == plain[i].format[0] && !strcmp(format, plain[i].format)) {
             *type = plain[i].type;
             return 1;
         }
@@ -104,11 +104,13 @@ static int same_scale(const char *a, const char *b)
 
 int table_types_agree(const char *a, const char *b)
 {
+    if (!strcmp(a, b))
+        return 1;
     if (string_kind(a) || string_kind(b))
         return string_kind(a) == string_kind(b);
     if (is_timestamp(a) && is_timestamp(b))
         return a[2] == b[2] && !a[4] == !b[4];
     if (is_decimal(a) && is_decimal(b))
         return same_scale(a, b);
-    return !strcmp(a, b);
+    return 0;
 }

@@ -149,9 +149,11 @@ static cohort_status fetch(cohort_context *context, uint32_t columns, const char
                            struct table_column *const *column, const struct table_gather *what,
                            struct table_column **out)
 {
-    struct fetched *f = calloc(columns + 1u, sizeof *f);
-    struct table_gather *g = calloc(columns + 1u, sizeof *g);
-    cohort_status s = f && g ? COHORT_OK : no_memory(context);
+    struct fetched *f = zeroed(columns + 1u, sizeof *f + sizeof(struct table_gather));
+    if (!f)
+        return no_memory(context);
+    struct table_gather *g = (struct table_gather *)(f + columns + 1u);
+    cohort_status s = COHORT_OK;
     for (uint32_t i = 0; !s && i < columns; i++) {
         f[i].name = name[i];
         g[i] = *what;
@@ -161,13 +163,12 @@ static cohort_status fetch(cohort_context *context, uint32_t columns, const char
         s = context->backend->table->gather(context, g, columns);
     for (uint32_t i = 0; !s && i < columns; i++)
         s = keep(context, &f[i], &g[i]);
-    for (uint32_t i = 0; f && i < columns; i++) {
+    for (uint32_t i = 0; i < columns; i++) {
         out[i] = s ? NULL : f[i].to;
         f[i].to = s ? f[i].to : NULL;
         fetched_end(&f[i]);
     }
     free(f);
-    free(g);
     return s;
 }
 
@@ -186,26 +187,25 @@ cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, cons
 {
     const struct table_gather what = {.n = n, .rows = rows, .number_bytes = bytes};
     uint32_t columns = frame->columns;
-    const char **name = calloc(columns + 1u, sizeof *name);
-    struct table_column **column = calloc(2 * (size_t)columns + 1, sizeof *column);
+    struct table_column **column = zeroed(3 * (size_t)columns + 1, sizeof *column);
+    if (!column)
+        return no_memory(frame->context);
+    struct table_column **got = column + columns;
+    const char **name = (const char **)(void *)(got + columns);
     cohort_frame *made = frame_new(frame->context, n, columns);
     cohort_status s = made ? COHORT_OK : COHORT_NO_MEMORY;
-    if (!s && (!name || !column))
-        s = no_memory(frame->context);
     for (uint32_t i = 0; !s && i < columns; i++) {
         name[i] = frame->field[i].name;
         column[i] = frame->field[i].column;
     }
-    struct table_column **got = column + columns;
     if (!s)
         s = fetch(frame->context, columns, name, column, &what, got);
     for (uint32_t i = 0; !s && i < columns; i++) {
         s = frame_put(made, i, name[i], got[i]);
         got[i] = NULL;
     }
-    for (uint32_t i = 0; column && i < columns; i++)
+    for (uint32_t i = 0; i < columns; i++)
         table_column_release(got[i]);
-    free(name);
     free(column);
     if (s)
         cohort_frame_release(made);

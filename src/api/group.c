@@ -70,9 +70,9 @@ static char *name_of(const cohort_aggregate *a)
 
 static cohort_status copy_options(cohort_group *g, const char *call, const cohort_group_options *o)
 {
-    g->key = calloc(o->keys, sizeof(char *));
+    g->key = zeroed(o->keys, sizeof(char *));
     g->nulls_equal = malloc(o->keys);
-    g->aggregate = calloc(o->aggregates + 1u, sizeof *g->aggregate);
+    g->aggregate = zeroed(o->aggregates + 1u, sizeof *g->aggregate);
     if (!g->key || !g->nulls_equal || !g->aggregate)
         return no_memory(g->context, call, (uint64_t)o->keys + o->aggregates, "keys and aggregates");
     g->keys = o->keys;
@@ -141,7 +141,7 @@ cohort_status cohort_group_create(cohort_context *context, const cohort_group_op
         s = check_options(context, &o);
     if (s)
         return s;
-    cohort_group *g = calloc(1, sizeof *g);
+    cohort_group *g = zeroed(1, sizeof *g);
     if (!g)
         return no_memory(context, call, sizeof *g, "bytes of a group");
     g->context = context;
@@ -182,7 +182,7 @@ static cohort_status find_column(cohort_group *g, const char *call, cohort_frame
 /* The columns that are asked for: keys, then one an aggregate. */
 static cohort_status pick(cohort_group *g, const char *call, cohort_frame *frame, cohort_frame **out)
 {
-    uint32_t n = 0, *columns = calloc((size_t)g->keys + g->aggregates, sizeof *columns);
+    uint32_t n = 0, *columns = zeroed((size_t)g->keys + g->aggregates, sizeof *columns);
     cohort_status s =
         columns ? COHORT_OK : no_memory(g->context, call, (uint64_t)g->keys + g->aggregates, "columns");
     for (uint32_t i = 0; !s && i < g->keys; i++)
@@ -224,7 +224,7 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
 static cohort_status fold(struct group_step *st)
 {
     cohort_group *g = st->group;
-    struct group_fold *folds = calloc(g->aggregates + 1u, sizeof *folds);
+    struct group_fold *folds = zeroed(g->aggregates + 1u, sizeof *folds);
     struct group_batch b = {st->rows, st->of.count, st->ids, 0, folds};
     if (!folds)
         return no_memory(g->host, st->call, g->aggregates, "aggregates");

@@ -325,7 +325,7 @@ static cohort_status unite_values(struct unite *u)
     for (uint32_t i = 0; !s && i < u->parts; i++)
         if (!is_same(u, i))
             s = number_part(u, i);
-    struct table_column **fresh = calloc(u->parts, sizeof(struct table_column *));
+    struct table_column **fresh = zeroed(u->parts, sizeof(struct table_column *));
     if (!s && !fresh)
         s = no_memory(u->helper);
     for (uint32_t i = 0; !s && i < u->parts; i++)
@@ -381,9 +381,9 @@ static void unite_close(struct unite *u)
 static cohort_status unite(cohort_context *host, const char *name, struct table_column **part, uint32_t parts)
 {
     struct unite u = {.host = host, .name = name, .part = part, .parts = parts};
-    struct table_column **made = calloc(parts, sizeof(struct table_column *));
-    u.fresh = calloc(parts, sizeof(struct table_column *));
-    u.ids = calloc(parts, sizeof(void *));
+    struct table_column **made = zeroed(parts, sizeof(struct table_column *));
+    u.fresh = zeroed(parts, sizeof(struct table_column *));
+    u.ids = zeroed(parts, sizeof(void *));
     keys_table_open(&u.table);
     cohort_status s = made && u.fresh && u.ids ? staged_open(host, &u.helper) : no_memory(host);
     if (!s)
@@ -412,7 +412,7 @@ static int are_to_unite(const cohort_context *host, struct table_column *const *
 cohort_status group_one_column(cohort_context *host, cohort_frame *const *piece, uint32_t pieces,
                                uint32_t column, struct table_column **out)
 {
-    struct table_column **part = calloc(pieces, sizeof(struct table_column *));
+    struct table_column **part = zeroed(pieces, sizeof(struct table_column *));
     const char *name = piece[0]->field[column].name;
     int same = 1;
     if (!part)

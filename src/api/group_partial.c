@@ -70,7 +70,7 @@ static void put_value(const struct keys_column *k, uint64_t row, char *to)
 static cohort_status gather_values(cohort_group *g, const uint32_t *ids, const struct keys_column *k,
                                    uint64_t pairs, struct table_column **out)
 {
-    uint64_t n = g->of.count, *offset = calloc(n + 2, 8);
+    uint64_t n = g->of.count, *offset = zeroed(n + 2, 8);
     if (!offset)
         return no_memory(g->host);
     for (uint64_t i = 0; i < pairs; i++)

@@ -22,7 +22,10 @@ static cohort_status reopen(struct group_keys *k, cohort_context *host)
 /* Whose memory that is, by the keys. */
 static cohort_status host_of_keys(const cohort_group *g, cohort_frame *frame, cohort_context **host)
 {
-    uint32_t *columns = calloc(g->keys, sizeof *columns);
+    *host = g->context;
+    if (g->context->backend->own_memory == MEMORY_HOST)
+        return COHORT_OK;
+    uint32_t *columns = zeroed(g->keys, sizeof *columns);
     cohort_frame *keys = NULL;
     cohort_status s =
         columns ? COHORT_OK

@@ -118,7 +118,7 @@ cohort_status group_keys_of(cohort_group *g, const cohort_frame *from, cohort_fr
 cohort_status group_step_open(struct group_step *st, cohort_group *g, const char *call, cohort_frame *keys)
 {
     *st = (struct group_step){.group = g, .call = call, .keys = keys, .rows = keys->rows};
-    st->part = calloc(g->aggregates + 1u, sizeof *st->part);
+    st->part = zeroed(g->aggregates + 1u, sizeof *st->part);
     if (!st->part)
         return no_memory(g->host, call, g->aggregates, "aggregates");
     cohort_status s = pool_take(g->host, keys->rows * 4, &st->ids);
@@ -180,7 +180,7 @@ cohort_status group_part_pairs(struct group_step *st, uint32_t i, struct table_c
     struct group_part *p = &st->part[i];
     cohort_array array = {"group", COHORT_U32, 0, ids, NULL};
     cohort_frame *groups = NULL, *pairs = NULL;
-    uint8_t *valid = calloc(n / 8 + 1, 1);
+    uint8_t *valid = zeroed(n / 8 + 1, 1);
     if (!valid) {
         table_column_release(column);
         return no_memory(g->host, st->call, n, "rows of a bitmap");

@@ -183,7 +183,7 @@ static cohort_status index_rows(cohort_join *j, cohort_frame *right, const cohor
     uint8_t *none = NULL;
     uint32_t *groups = NULL;
     j->index.rows = right->rows;
-    if (!o->nulls_equal && !(none = calloc(right->columns, 1)))
+    if (!o->nulls_equal && !(none = zeroed(right->columns, 1)))
         return context_fail(j->host, COHORT_NO_MEMORY, "no host memory for %u key columns", right->columns);
     cohort_status s =
         factor_open(&j->factor, j->host, right->columns, o->nulls_equal ? o->nulls_equal : none);
@@ -254,7 +254,7 @@ cohort_status cohort_join_build(cohort_frame *right, const cohort_join_options *
         s = staged_in(right->context, host, right, &own);
     if (s)
         return s;
-    cohort_join *j = calloc(1, sizeof *j);
+    cohort_join *j = zeroed(1, sizeof *j);
     if (!j) {
         cohort_frame_release(own);
         return context_fail(right->context, COHORT_NO_MEMORY, "no host memory for a join");

@@ -171,7 +171,7 @@ static cohort_status probe(cohort_join *j, cohort_frame *left, cohort_join_probe
         s = staged_in(context, host, left, &own);
     if (s)
         return s;
-    cohort_matches *m = calloc(1, sizeof *m);
+    cohort_matches *m = zeroed(1, sizeof *m);
     if (!m) {
         cohort_frame_release(own);
         return context_fail(context, COHORT_NO_MEMORY,

@@ -40,7 +40,7 @@ cohort_status cohort_factor_create(cohort_context *context, uint32_t columns, co
         s = check_columns(context, call, "columns", columns);
     if (s)
         return s;
-    cohort_factor *f = calloc(1, sizeof *f);
+    cohort_factor *f = zeroed(1, sizeof *f);
     if (!f)
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for a factor");
     f->context = context;

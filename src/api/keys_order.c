@@ -35,7 +35,7 @@ static cohort_status rank_values(cohort_context *context, struct keys_rank *r,
     r->values = factor_column_of(values);
     r->n = values->rows;
     r->is_decimal = values->format[0] == 'd';
-    r->states = calloc(r->n + 1, 1);
+    r->states = zeroed(r->n + 1, 1);
     if (!r->states)
         return no_memory(context, r->n);
     if (r->values.kind >= KEYS_WIDE) {
@@ -43,7 +43,7 @@ static cohort_status rank_values(cohort_context *context, struct keys_rank *r,
             r->states[i] = !table_bit(r->values.validity, r->values.validity_bit + i);
         return COHORT_OK;
     }
-    r->words = calloc(r->n + 1, 8);
+    r->words = zeroed(r->n + 1, 8);
     if (!r->words)
         return no_memory(context, r->n);
     cohort_status s = context->backend->keys->load(context, &r->values, r->n, r->words, r->states);
@@ -57,7 +57,7 @@ static cohort_status rank_rows(cohort_context *context, struct keys_rank *r,
                                const struct table_column *column)
 {
     const struct table_piece *p = &column->piece[0];
-    r->index = calloc(column->rows + 1, 8);
+    r->index = zeroed(column->rows + 1, 8);
     if (!r->index)
         return no_memory(context, column->rows);
     for (uint64_t i = 0; i < column->rows; i++) {
@@ -73,8 +73,8 @@ static cohort_status rank_rows(cohort_context *context, struct keys_rank *r,
 cohort_status keys_rank_open(cohort_context *context, const struct table_column *column,
                              struct keys_rank **out)
 {
-    struct keys_rank *r = *out = calloc(1, sizeof *r);
-    if (!r || !(r->null = calloc(column->rows + 1, 1)))
+    struct keys_rank *r = *out = zeroed(1, sizeof *r);
+    if (!r || !(r->null = zeroed(column->rows + 1, 1)))
         return no_memory(context, column->rows);
     if (!column->is_dictionary) {
         cohort_status s = rank_values(context, r, column);
@@ -188,7 +188,7 @@ static cohort_status merge_sort(cohort_context *context, const struct sorting *s
 /* By merging: some columns are bytes. */
 static cohort_status order_by_merging(cohort_frame *frame, struct table_column **flat, uint32_t *order)
 {
-    struct keys_rank **rank = calloc(frame->columns + 1, sizeof *rank);
+    struct keys_rank **rank = zeroed(frame->columns + 1, sizeof *rank);
     cohort_status s = rank ? COHORT_OK : no_memory(frame->context, frame->rows);
     for (uint32_t i = 0; !s && i < frame->columns; i++)
         s = keys_rank_open(frame->context, flat[i], &rank[i]);
@@ -253,8 +253,8 @@ static cohort_status rank_texts(cohort_context *host, const struct table_column 
 static cohort_status put_texts(struct ranked *r, cohort_context *host, const struct table_column *texts)
 {
     const uint64_t n = texts->rows;
-    uint64_t *words = calloc(n + 1, 8);
-    uint8_t *states = calloc(n + 1, 1);
+    uint64_t *words = zeroed(n + 1, 8);
+    uint8_t *states = zeroed(n + 1, 1);
     cohort_status s = words && states
                           ? staged_status(r->context, host, rank_texts(host, texts, words, states))
                           : no_memory(r->context, n);
@@ -410,7 +410,7 @@ static int are_words(cohort_frame *frame, struct table_column **flat)
 
 cohort_status keys_order(cohort_frame *frame, uint32_t *order)
 {
-    struct table_column **flat = calloc(frame->columns + 1, sizeof(struct table_column *));
+    struct table_column **flat = zeroed(frame->columns + 1, sizeof(struct table_column *));
     cohort_status s = flat ? COHORT_OK : no_memory(frame->context, frame->rows);
     for (uint32_t i = 0; !s && i < frame->columns; i++) {
         struct table_column *column = NULL;

@@ -8,6 +8,7 @@
 #include "api/batch.h"
 #include "api/options.h"
 #include "core/seed.h"
+#include "core/zeroed.h"
 #include "io/memory_file.h"
 
 #define DEFAULT_MAX_LOAD 0.8
@@ -112,7 +113,7 @@ static int table_roomy(cohort_map *map, uint64_t capacity)
 
 cohort_map *map_describe(cohort_context *context, const cohort_map_options *o)
 {
-    cohort_map *map = calloc(1, sizeof *map);
+    cohort_map *map = zeroed(1, sizeof *map);
     if (!map) {
         context_fail(context, COHORT_NO_MEMORY, "no memory for a map's description");
         return NULL;

@@ -19,6 +19,7 @@
 #include "api/map.h"
 #include "api/options.h"
 #include "backend/multisplit.h"
+#include "core/zeroed.h"
 
 #define SKETCH_LEAST 4096ull /* pairs of which a sketch is made; fewer count as distinct */
 #define ORDER_PAGES  512u    /* of an index that a GPU's caches do not hold, */
@@ -309,7 +310,7 @@ cohort_status multimap_build(cohort_context *context, const char *call,
                              const cohort_multimap_options *options, int may_be_single, int parts,
                              const struct multimap_pairs *pairs, cohort_multimap **out)
 {
-    cohort_multimap *m = calloc(1, sizeof *m);
+    cohort_multimap *m = zeroed(1, sizeof *m);
     if (!m)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a multimap's description");
     m->context = context;

@@ -15,7 +15,10 @@
 #include "api/batch.h"
 #include "api/map.h"
 
-#define LEVEL_LEAST 256u /* values: a smaller level is taken into the next in any case */
+/* Values: a smaller level is taken into the next in any case. On a GPU to build a few more costs nothing, and
+ * each level that is looked through costs a kernel. */
+#define LEVEL_LEAST        64u
+#define LEVEL_LEAST_ON_GPU 256u
 
 /* ---- pairs of levels ----------------------------------------------------------------------------------- */
 
@@ -102,10 +105,11 @@ static cohort_status settle(cohort_multimap *m, const char *call)
 static cohort_multimap *first_taken(cohort_multimap *m, uint64_t n)
 {
     cohort_multimap *level[MULTIMAP_LEVELS], *first = NULL;
+    const uint64_t least = m->context->backend->own_memory == MEMORY_HOST ? LEVEL_LEAST : LEVEL_LEAST_ON_GPU;
     unsigned count = 0;
     for (cohort_multimap *l = m; l; l = l->next)
         level[count++] = l;
-    while (count && (level[count - 1]->values < LEVEL_LEAST || level[count - 1]->values / 2 < n ||
+    while (count && (level[count - 1]->values < least || level[count - 1]->values / 2 < n ||
                      count == MULTIMAP_LEVELS)) {
         first = level[--count];
         n += first->values;

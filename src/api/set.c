@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/options.h"
+#include "core/zeroed.h"
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
@@ -72,7 +73,7 @@ cohort_status cohort_set_create(cohort_context *context, const cohort_set_option
         status = check_options(context, &o);
     if (status)
         return status;
-    cohort_set *set = calloc(1, sizeof *set);
+    cohort_set *set = zeroed(1, sizeof *set);
     if (!set)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for a set's description");
     uint64_t chunks = set_chunks_below(o.limit), blocks = o.blocks;

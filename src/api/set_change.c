@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/set.h"
+#include "core/zeroed.h"
 #include "shape/sets_chunk.h"
 
 struct changing {
@@ -34,7 +35,7 @@ static cohort_status no_list(const struct changing *c, uint64_t chunks)
 static cohort_status room_for(struct changing *c, uint64_t pieces)
 {
     c->pieces = pieces;
-    c->piece = calloc(pieces + 1, sizeof *c->piece);
+    c->piece = zeroed(pieces + 1, sizeof *c->piece);
     return c->piece ? COHORT_OK : no_list(c, pieces);
 }
 

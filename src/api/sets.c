@@ -7,7 +7,12 @@
 
 #include "api/options.h"
 #include "backend/sums.h"
+#include "core/zeroed.h"
 #include "io/memory_file.h"
+
+/* Rooms of so few bytes share one of these. */
+#define SMALL  512u
+#define SHARED 8192u
 
 /* ---- workspace ----------------------------------------------------------------------------------------- */
 
@@ -16,6 +21,8 @@ struct sets_rooms sets_rooms_begin(cohort_context *context)
     struct sets_rooms rooms;
     rooms.context = context;
     rooms.count = 0;
+    rooms.shared = NULL;
+    rooms.left = 0;
     return rooms;
 }
 
@@ -35,15 +42,41 @@ void sets_room_back(struct sets_rooms *rooms, void *room)
         }
 }
 
+static cohort_status take_room(struct sets_rooms *rooms, uint64_t bytes, void **room)
+{
+    cohort_status status = pool_take(rooms->context, bytes, room);
+    if (!status)
+        rooms->taken[rooms->count++] = *room;
+    return status;
+}
+
+/* What is given back of these before its time is not used again. */
+static cohort_status share_room(struct sets_rooms *rooms, uint64_t bytes, void **room)
+{
+    cohort_status status = COHORT_OK;
+    bytes = (bytes + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
+    if (bytes > rooms->left) {
+        void *shared = NULL;
+        status = take_room(rooms, SHARED, &shared);
+        rooms->shared = shared;
+        rooms->left = status ? 0 : SHARED;
+    }
+    *room = status ? NULL : rooms->shared;
+    if (!status) {
+        rooms->shared += bytes;
+        rooms->left -= bytes;
+    }
+    return status;
+}
+
 cohort_status sets_room(struct sets_rooms *rooms, uint64_t entries, uint64_t unit, void *out)
 {
     void *room = NULL;
     if (entries > ARENA_MOST / unit)
         return context_fail(rooms->context, COHORT_NO_MEMORY, "no memory for %llu entries of %llu bytes",
                             (unsigned long long)entries, (unsigned long long)unit);
-    cohort_status status = pool_take(rooms->context, entries ? entries * unit : unit, &room);
-    if (!status)
-        rooms->taken[rooms->count++] = room;
+    const uint64_t bytes = entries ? entries * unit : unit;
+    cohort_status status = (bytes <= SMALL ? share_room : take_room)(rooms, bytes, &room);
     memcpy(out, &room, sizeof room);
     return status;
 }
@@ -147,7 +180,7 @@ cohort_status sets_new(cohort_context *context, const struct sets_counts *counts
     co_u64 offset[SETS_PARTS + 1];
     *out = NULL;
     cohort_status status = too_large(context, counts);
-    cohort_sets *sets = status ? NULL : calloc(1, sizeof *sets);
+    cohort_sets *sets = status ? NULL : zeroed(1, sizeof *sets);
     if (!status && !sets)
         status = context_fail(context, COHORT_NO_MEMORY, "no memory for a collection's description");
     if (status)

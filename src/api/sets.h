@@ -28,6 +28,8 @@ struct sets_rooms {
     cohort_context *context;
     int count;
     void *taken[SETS_ROOMS];
+    char *shared; /* what is left of a room that small ones share */
+    uint64_t left;
 };
 
 struct sets_rooms sets_rooms_begin(cohort_context *context);

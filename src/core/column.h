@@ -10,6 +10,7 @@
 
 #include "cohort/table.h"
 #include "core/context.h"
+#include "core/zeroed.h"
 #include "shape/table.h"
 
 struct table_column_list {
@@ -26,7 +27,7 @@ struct table_column {
     uint64_t extra_bytes;
     uint64_t rows, nulls;
     uint32_t pieces;
-    struct table_piece *piece;
+    struct table_piece *piece; /* it and the next two lie behind the column, in its block */
     uint32_t holders;
     struct holder **holder;
     unsigned distinct;                  /* atomic, of values of a dictionary: enum table_distinct */

@@ -39,7 +39,7 @@ static void forget(cohort_context *context, struct buffer *b)
 static struct buffer *find_idle(struct loans *loans, uint64_t room)
 {
     struct buffer **best = NULL;
-    for (struct buffer **at = &loans->idle; *at; at = &(*at)->next)
+    for (struct buffer **at = &loans->idle; *at && !(best && (*best)->room == room); at = &(*at)->next)
         if ((*at)->room >= room && (*at)->room - room <= room / 4 && (!best || (*at)->room < (*best)->room))
             best = at;
     if (!best)

@@ -31,7 +31,7 @@ uint64_t pool_size(uint64_t bytes)
 static struct pool_block *best_idle(struct pool *pool, uint64_t bytes, uint64_t most)
 {
     struct pool_block *best = NULL;
-    for (size_t i = 0; i < pool->count; i++) {
+    for (size_t i = 0; i < pool->count && !(best && best->bytes == bytes); i++) {
         struct pool_block *b = &pool->blocks[i];
         if (!b->busy && b->bytes >= bytes && b->bytes <= most && (!best || b->bytes < best->bytes))
             best = b;
@@ -111,8 +111,10 @@ void pool_give(cohort_context *context, void *memory)
         return;
     struct pool *pool = &context->pool;
     for (size_t i = 0; i < pool->count; i++)
-        if (pool->blocks[i].memory == memory)
+        if (pool->blocks[i].memory == memory) {
             pool->blocks[i].busy = 0;
+            return;
+        }
 }
 
 int pool_idle(const cohort_context *context)

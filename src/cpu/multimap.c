@@ -313,14 +313,13 @@ static cohort_status cpu_multimap_step(cohort_context *context, const struct mul
     struct multimap_step s = *step;
     const int single = multimap_is_single(&s) && cpu_multimap_single[kind];
     struct job job = {&s, single ? cpu_multimap_single[kind] : ranges[kind]};
+    const int by_row = kind == MULTIMAP_ROWS || kind == MULTIMAP_EXPAND,
+              by_slot = kind == MULTIMAP_FLAGS || kind == MULTIMAP_KEYS;
+    const uint64_t grain = by_row ? ROW_GRAIN : by_slot ? SLOT_GRAIN : ENTRY_GRAIN;
+    const uint64_t n = by_row ? step->rows : step->n;
     (void)memory;
-    s.alone = cpu_device(context)->threads == 1;
-    if (kind == MULTIMAP_ROWS || kind == MULTIMAP_EXPAND)
-        cpu_parallel(context, step->rows, ROW_GRAIN, do_range, &job);
-    else
-        cpu_parallel(context, step->n,
-                     kind == MULTIMAP_FLAGS || kind == MULTIMAP_KEYS ? SLOT_GRAIN : ENTRY_GRAIN, do_range,
-                     &job);
+    s.alone = cpu_device(context)->threads == 1 || n <= grain;
+    cpu_parallel(context, n, grain, do_range, &job);
     return COHORT_OK;
 }
 

@@ -498,7 +498,7 @@ static cohort_status gather_rows(cohort_context *context, struct table_gather *g
 
 cohort_status cpu_table_gather(cohort_context *context, struct table_gather *g, co_u32 columns)
 {
-    uint8_t *done = calloc(columns + 1u, 1);
+    uint8_t *done = zeroed(columns + 1u, 1);
     if (!done)
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for %u columns", columns);
     cohort_status s = gather_rows(context, g, columns, done);

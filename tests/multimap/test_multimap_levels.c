@@ -115,6 +115,33 @@ static void levels(struct test *t)
     cohort_multimap_destroy(m);
 }
 
+/* A level of less than so many values is taken into what comes next; one of as many stays. */
+static void least_level(struct test *t)
+{
+    const uint64_t least = t->context->backend->own_memory == MEMORY_HOST ? 64 : 256, n = 8192;
+    const struct {
+        uint64_t n;
+        unsigned levels;
+    } step[] = {{least - 1, 2}, {1, 2}, {1, 3}, {least / 2 - 1, 3}, {1, 2}};
+    cohort_multimap_options options = COHORT_MULTIMAP_OPTIONS_INIT;
+    cohort_multimap *m = NULL;
+    uint64_t total = n, known = 0, values = 0;
+    struct column *keys = column_new(t, 2 * n, 8);
+    for (uint64_t i = 0; i < 2 * n; i++)
+        column_put(keys, i, test_mix(i));
+    char *all = column_send(keys);
+    OK(t, cohort_multimap_build(t->context, &options, n, all, all, NULL, &m));
+    for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
+        OK(t, cohort_multimap_insert(m, step[i].n, all + total * 8, all + total * 8, NULL));
+        total += step[i].n;
+        OK(t, cohort_multimap_size(m, &known, &values));
+        EQUAL(t, known, total);
+        EQUAL(t, values, total);
+        EQUAL(t, levels_of(t, m), step[i].levels);
+    }
+    cohort_multimap_destroy(m);
+}
+
 /* ---- files, merges ------------------------------------------------------------------------------------- */
 
 static void elsewhere(struct test *t)
@@ -307,6 +334,7 @@ const struct test_case test_cases[] = {
     {"growing", growing, TEST_EACH_MEMORY},
     {"equal_batches", equal_batches, TEST_EACH_MEMORY},
     {"levels", levels, TEST_EACH_MEMORY},
+    {"least_level", least_level, TEST_EACH_MEMORY},
     {"elsewhere", elsewhere, TEST_EACH_MEMORY},
     {"views", views, 0},
     {"readers", readers, 0},

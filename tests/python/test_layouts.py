@@ -8,7 +8,7 @@ import subprocess
 import layouts
 import pytest
 
-from libcohort import _arrays, _collection, _errors, _functions, _gpu, _group, _join, _map
+from libcohort import _arrays, _collection, _errors, _functions, _gpu, _group, _join, _map, _partition
 
 PYTHON = sorted((layouts.ROOT / "bindings/python/libcohort").glob("*.py*"))
 TESTS = sorted((layouts.ROOT / "tests/python").glob("*.py"))
@@ -117,10 +117,10 @@ def test_operations_of_maps():
 
 def test_functions_of_keys():
     fn = layouts.enumerators("COHORT_FN_")
-    assert _functions._KINDS == {"hash": fn["HASH"], "modulo": fn["MODULO"]}
-    assert (_functions._RANGES, _functions._SPLITTERS) == (fn["RANGES"], fn["SPLITTERS"])
-    assert _functions._IDS == {1: fn["IDS8"], 2: fn["IDS16"], 4: fn["IDS32"]}
-    assert _functions._MEMBER == fn["MEMBER"]
+    assert _partition._KINDS == {"hash": fn["HASH"], "modulo": fn["MODULO"]}
+    assert (_partition._RANGES, _partition._SPLITTERS) == (fn["RANGES"], fn["SPLITTERS"])
+    assert _partition._IDS == {1: fn["IDS8"], 2: fn["IDS16"], 4: fn["IDS32"]}
+    assert _partition._MEMBER == fn["MEMBER"]
 
 
 def test_joins_and_groups():

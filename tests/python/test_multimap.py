@@ -233,3 +233,14 @@ def test_large():
     assert (m.count(queries) == many[queries]).all() and len(got) == many[queries].sum()
     sums = np.bincount(keys, weights=values % 1000, minlength=25_000)
     assert (np.bincount(index, weights=got % 1000, minlength=5000) == sums[queries]).all()
+
+
+def test_defaults_from_call_to_call():
+    m = lc.MultiMap([1, 2], [5, 6])
+    absent = [m.get([9], default)[0] for default in (0, 7, 7, -1, True, 0, np.int64(3), np.int64(4))]
+    assert absent == [0, 7, 7, -1, 1, 0, 3, 4]
+    assert m.contains([9, 1]).tolist() == [False, True] and m.get([9])[0] == 0
+    with pytest.raises(TypeError, match="default"):
+        m.get([9], "x")
+    f = lc.MultiMap([1], [0.5])
+    assert [f.get([9], default)[0] for default in (0, 0.25, 1)] == [0, 0.25, 1]

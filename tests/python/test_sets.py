@@ -429,3 +429,16 @@ def test_ranks_of_arrays_of_numpy():
     got = s.rank(np.array([10, 15, 99], "uint32"))
     assert isinstance(got, np.ndarray) and got.tolist() == [0, 1, 3]
     assert s.rank(np.uint32(20)) == s.rank(np.array(20)) == 1
+
+
+def test_arrays_of_several_types_in_one_collection():
+    given = [np.array([3, 1], "uint8"), [2, 2**40], np.array([], "int16"), {5}, np.array([7, 7], "uint32")]
+    s = lc.Sets(given)
+    assert s.type == "uint64" and [m.tolist() for m in s] == [[1, 3], [2, 2**40], [], [5], [7]]
+    assert lc.Sets(given[:1] + given[4:]).type == "uint32"
+    assert len(lc.Sets([])) == 0 and lc.Sets([[]]).sizes.tolist() == [0]
+    counts, sets = s.query("or", [[0, 1], [], [4]], want=("counts", "sets"))
+    assert counts.tolist() == [4, 0, 1] and sets.sizes.tolist() == [4, 0, 1]
+    rows = np.array([[0, 1], [3, 4]], "uint8")
+    assert s.query("or", rows, want="any").tolist() == [True, True]
+    assert s.query("or", rows[:0], want="counts").tolist() == []

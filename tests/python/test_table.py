@@ -312,6 +312,28 @@ def test_join(left, right, how, nulls_equal, type):
         assert out["y"] == [j for _, j in pairs] == out["both_right"]
 
 
+def test_a_key_that_is_named_twice():
+    a = lc.Table({"k": [1, None, 2, 2], "v": [1, 2, 3, 4]})
+    b = lc.Table({"k": [2, None], "w": [5, 6]})
+    for how in ("inner", "left", "semi", "anti"):
+        once, twice = (lc.join(a, b, on, how=how, nulls_equal=True) for on in ("k", ["k", "k", "k", "k"]))
+        assert once.to_pydict() == twice.to_pydict(), how
+        assert lc.join_size(a, b, ["k"] * 9, how=how, nulls_equal=True) == len(once)
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "semi", "anti"])
+def test_joins_by_names_of_other_letters(how):
+    a = lc.Table({"Schlüssel": [1, 2], "größe": [3, 4]})
+    b = lc.Table({"鍵": [2, 3], "größe": [5, 6], "Schlüssel": [7, 8]})
+    got = lc.join(a, b, left_on="Schlüssel", right_on="鍵", how=how)
+    rows = {"inner": 1, "left": 2, "right": 2, "full": 3, "semi": 1, "anti": 1}[how]
+    names = ["Schlüssel", "größe"] + ["größe_right", "Schlüssel_right"] * (how not in ("semi", "anti"))
+    assert (got.names, len(got)) == (names, rows)
+    assert rows == lc.join_size(a, b, left_on="Schlüssel", right_on="鍵", how=how)
+    summed = b.group_by("鍵").agg({"größe": "sum"})
+    assert summed.to_pydict() == {"鍵": [2, 3], "größe_sum": [5, 6]}
+
+
 def test_join_of_other_names_and_wrong_ones():
     a, b = lc.Table({"k": [1, 2]}), lc.Table({"id": [2, 2], "v": ["x", "y"]})
     assert a.join(b, left_on="k", right_on="id", suffix="!").to_pydict() == {"k": [2, 2], "v": ["x", "y"]}

@@ -23,25 +23,14 @@ from ._errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
-from ._functions import (
-    Partition,
-    argsort,
-    compact,
-    factorize,
-    histogram,
-    index_in,
-    is_in,
-    partition,
-    sort,
-    unique,
-    value_counts,
-)
+from ._functions import argsort, factorize, index_in, is_in, sort, unique, value_counts
 from ._gpu import to_device, to_host
 from ._group import GroupBy, group_by
 from ._join import join, join_size
 from ._kmers import Kmers, count_kmers
 from ._map import Map
 from ._multimap import MultiMap
+from ._partition import Partition, compact, histogram, partition
 from ._sets import Sets
 from ._set import Set
 from ._table import Column, Table

@@ -44,6 +44,10 @@ def take_in(values: Any, argument: str, where: _gpu.Where = False) -> tuple[_cor
         return values, None
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
+        try:
+            return _core.view(values, argument), numpy
+        except ValueError:
+            pass
         return view_numpy(values, argument, numpy), numpy
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None

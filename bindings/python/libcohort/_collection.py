@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array as _array
 import functools
+import sys
 from typing import Any, Iterable, Sequence
 
 from . import _core
@@ -34,8 +35,10 @@ def type_code(name: str | None, default: int) -> int:
 
 def integers(values: Any, argument: str, where: Where = False) -> tuple[_core.Array, Any]:
     """Integers of an array, a list, a set or another iterable that is no array. `where` as of `take_in`."""
-    if isinstance(values, (set, frozenset)) or hasattr(values, "__next__"):
-        values = list(values)
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(values) is not numpy.ndarray:
+        if isinstance(values, (set, frozenset)) or hasattr(values, "__next__"):
+            values = list(values)
     return take_in(values, argument, where)
 
 
@@ -131,14 +134,16 @@ def build(
 
 
 def build_blobs(blobs: Iterable[Any], type: int) -> Collection:
-    parts = [_core.cast(take_in(blob, f"blobs[{i}]")[0], U8, f"blobs[{i}]") for i, blob in enumerate(blobs)]
-    data, offsets = _core.concat(parts, U8)
+    parts = [take_in(blob, f"blobs[{i}]")[0] for i, blob in enumerate(blobs)]
+    data, offsets = _core.concat(parts, U8, "blobs")
     return build(ROARING, type, data, sets=len(parts), offsets=offsets)
 
 
 def together(collections: Sequence[Collection]) -> tuple[Collection, ...]:
     """Collections that one query can take: on the context of the first, of one type."""
-    if len(collections) == 2:  # mostly, and alike
+    if len(collections) == 1:
+        return (collections[0],)
+    if len(collections) == 2:  # mostly alike
         a, b = collections
         context, type = a.handle.context, a.type
         if type == b.type and b.handle.context is context:
@@ -156,20 +161,20 @@ class Rows:
     def __init__(self, rows: Any, offsets: Any = None) -> None:
         self.offsets: _core.Array | None = None
         self.arity = 0
-        if offsets is not None:
+        if offsets is None and getattr(rows, "ndim", 0) == 2:
+            self.count, self.arity = rows.shape
+            self.members = _core.cast(take_in(rows.reshape(-1), "rows")[0], U64, "rows")
+        elif offsets is not None:
             self.members = wide(rows, "rows")
             self.offsets = wide(offsets, "offsets")
             self.count = len(self.offsets) - 1
             last = self.offsets[-1] if len(self.offsets) else 0
             if self.count < 0 or last != len(self.members):
                 raise ValueError(f"offsets: must end with {len(self.members)}, the number of sets in rows")
-        elif getattr(rows, "ndim", 0) == 2:
-            self.count, self.arity = rows.shape
-            self.members = wide(rows.reshape(-1), "rows")
         else:
-            lists = [wide(row, f"rows[{i}]") for i, row in enumerate(rows)]
+            lists = [integers(row, f"rows[{i}]")[0] for i, row in enumerate(rows)]
             self.count = len(lists)
-            self.members, self.offsets = _core.concat(lists, U64)
+            self.members, self.offsets = _core.concat(lists, U64, "rows")
 
 
 def pairs_of(n: int, shift: int) -> _core.Array:

@@ -3,32 +3,14 @@ alike."""
 
 from __future__ import annotations
 
-import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _core, _keys, _numpy
-from ._arrays import (
-    BOOL,
-    BYTES,
-    F32,
-    I8,
-    I32,
-    I64,
-    NAMES,
-    U32,
-    U64,
-    common,
-    give_out,
-    narrowed,
-    storage,
-    stored,
-    take_in,
-)
+from ._arrays import BOOL, BYTES, F32, I32, I64, U32
+from ._arrays import common, give_out, narrowed, storage, stored, take_in
 from ._context import current
-from ._errors import ArgumentError
-from ._gpu import beside, context_for, together
-from ._set import Set
-from ._table import frame_of, take_any
+from ._gpu import context_for, together
+from ._table import take_any
 
 # cohort_width, cohort_op and cohort_winner
 WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64, WIDTH_128_64 = 1, 2, 3, 4, 5, 6
@@ -45,24 +27,6 @@ _FEW_ON_GPU, _PIECE = 1 << 20, 256
 # a core's cache; 16,000, which the library's tables of keys count faster than sorting does; 1,300, which they
 # also tell apart faster than a map.
 _SOME_REPEAT, _COUNTED, _VERY_FEW = 8, 128, 1024
-
-
-class Partition(NamedTuple):
-    """What `partition` answers. Bucket b is `keys[offsets[b]:offsets[b + 1]]`; with segments, bucket b of
-    segment s has the number s * buckets + b. Entry j of `keys` was entry `index[j]` of the input, and entry i
-    of the input is now entry `rank[i]`. What is not asked for is None.
-
-    >>> import libcohort
-    >>> p = libcohort.partition([5, 2, 7], 2, by="modulo")
-    >>> p.offsets.tolist(), p.keys[0:1].tolist(), p.rank
-    ([0, 1, 3], [2], None)
-    """
-
-    keys: Any
-    offsets: Any
-    values: Any
-    index: Any
-    rank: Any
 
 
 def sort(
@@ -164,7 +128,7 @@ def unique(
     elif first or return_counts or repeats < _SOME_REPEAT:
         parts = _unique_by_sort(keys, first, return_inverse, return_counts)
     elif repeats >= _VERY_FEW:
-        parts = _keys.plain(_core.frame_unique(frame_of(keys, "a"), sorted), keys._code), None, None, None
+        parts = _keys.plain(_core.frame_unique(_keys.of_array(keys), sorted), keys._code), None, None, None
     else:
         parts = _unique_by_map(keys, sorted)
     values, index, inverse, counts = parts
@@ -275,7 +239,7 @@ def _repeats(keys: _core.Array) -> int:
 
 def _unique_by_keys(keys: _core.Array, sorted: bool) -> _Parts:
     """Few distinct keys: the library's numbers of them, in the order in which they occur."""
-    codes, frame = _core.frame_factorize(frame_of(keys, "a"), False, True)
+    codes, frame = _core.frame_factorize(_keys.of_array(keys), False, True)
     values = _keys.plain(frame, keys._code)
     index, counts = _core.first_rows(codes, len(values))
     if sorted:
@@ -332,8 +296,10 @@ def factorize(
         distinct, _, codes, _ = _unique_by_sort(keys, True, True, False)
     elif keys._gpu is not None:
         distinct, _, codes, _ = _unique_on_gpu(keys, False, True, False, False)
+    elif _few(keys, keys):
+        distinct, _, codes, _ = _unique_by_numbers(keys, False, len(keys))
     else:
-        codes, frame = _core.frame_factorize(frame_of(keys, "values"), False, True)
+        codes, frame = _core.frame_factorize(_keys.of_array(keys), False, True)
         distinct = _keys.plain(frame, keys._code)
     out = give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
     if numpy is not None and _numpy.are_dates(values):
@@ -355,7 +321,7 @@ def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
         return _keys.value_counts(given, numpy, sort)
     keys = stored(given, "values")
     if keys._gpu is None and _repeats(keys) >= _COUNTED:
-        keys, many = _keys.counted(frame_of(keys, "values"), keys._code)
+        keys, many = _keys.counted(_keys.of_array(keys), keys._code)
     else:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)
     if sort:
@@ -460,169 +426,3 @@ def index_in(values: Any, value_set: Any) -> Any:
     kind = I64 if wide else I32
     missing = _core.cast(take_in([-1], "")[0], kind, "")
     return give_out(_core.cast(_core.map_find(map, a, kind, missing)[0], I64, "values"), numpy or numpy_too)
-
-
-# cohort_fn_kind
-_KINDS = {"hash": 2, "modulo": 3}
-_RANGES, _SPLITTERS, _IDS, _MEMBER = 4, 5, {1: 11, 2: 12, 4: 13}, 15
-
-
-# What chooses a bucket, as arguments of the library, and where it is called with which keys: the context, keys,
-# the number of buckets, kind, a, b, data.
-_Chooser = tuple[_core.Context, _core.Array, int, int, int, int, "_core.Array | _core.Handle | None"]
-
-
-def _chooser(
-    keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
-) -> _Chooser:
-    wide = keys if BYTES[keys._code] >= 4 else _core.cast(keys, storage(keys._code), "keys")
-    if by is None and range is None and splitters is None and buckets is not None:
-        return context_for(wide), wide, buckets, _KINDS["hash"], 0, 0, None
-    if isinstance(by, Set) and range is None and splitters is None:
-        wide, on, sets, number = by._chooses(keys, "keys")
-        return on, wide, 2 if buckets is None else buckets, _MEMBER, number, 0, sets
-    many, kind, a, b, data = _function(keys, buckets, by, range, splitters)
-    return context_for(wide), wide, many, kind, a, b, data
-
-
-def _range(range: Any) -> tuple[int, int]:
-    """Both ends of a range."""
-    try:
-        least, most = range
-        return operator.index(least), operator.index(most)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"range: a pair of whole numbers (least, most) is due, not {range!r}"
-        ) from None
-
-
-def _function(
-    keys: _core.Array, buckets: int | None, by: Any, range: tuple[int, int] | None, splitters: Any
-) -> tuple[int, int, int, int, _core.Array | None]:
-    """(buckets, kind, a, b, data) of what chooses a bucket."""
-    if (by is not None) + (range is not None) + (splitters is not None) > 1:
-        raise TypeError("by, range and splitters exclude each other")
-    signed = I8 <= keys._code and keys._code != BOOL
-    if splitters is not None:
-        data = beside(keys, take_in(splitters, "splitters", True)[0], splitters, ("keys", "splitters"))
-        if signed:
-            raise TypeError(f"splitters: keys must be unsigned integers, not {keys.type}")
-        return len(data) + 1, _SPLITTERS, 0, 0, _core.cast(data, storage(keys._code), "splitters")
-    if buckets is None:
-        raise TypeError("buckets: a number is due")
-    if range is not None:
-        least, most = _range(range)
-        if signed and (least < 0 or keys._code >= F32):
-            raise TypeError(
-                f"range: keys must be integers that are not negative, not {keys.type} from {least}"
-            )
-        if least < 0 or most < 0:
-            raise ArgumentError(f"range: must not be negative, and is {range!r}")
-        return buckets, _RANGES, least, most, None
-    if by is None or isinstance(by, str):
-        kind = _KINDS.get(by or "hash")
-        if kind is None:
-            raise ValueError(f"by: must be 'hash', 'modulo', an array of bucket numbers or a Set, not {by!r}")
-        return buckets, kind, 0, 0, None
-    data = beside(keys, take_in(by, "by", True)[0], by, ("keys", "by"))
-    if BYTES[data._code] == 8 or I8 <= data._code != BOOL:
-        data = _core.cast(data, U32, "by")
-    return buckets, _IDS[BYTES[data._code]], 0, 0, data
-
-
-def partition(
-    keys: Any,
-    buckets: int | None = None,
-    by: Any = None,
-    *,
-    range: tuple[int, int] | None = None,
-    splitters: Any = None,
-    values: Any = None,
-    segments: Any = None,
-    return_index: bool = False,
-    return_rank: bool = False,
-) -> Partition:
-    """Puts keys, and values with them, in order of a bucket each; within a bucket they keep their order (a
-    stable multisplit).
-
-    The bucket is a hash of the key (`by="hash"`, the default), the key's bits as an unsigned number modulo
-    `buckets` (`by="modulo"`), `by[i]` where `by` is an array, 1 for the members of `by` and 0 for other keys
-    where it is a `Set`, the one of `buckets` equal parts of `range` = (least, most), or how many of the sorted
-    `splitters` are at most the key. At most 65,536 buckets.
-
-    With `segments`, offsets that begin with 0 and end with the number of keys, the keys from `segments[s]` to
-    `segments[s + 1]` are put in order by themselves. At most 4,194,304 segments times buckets.
-
-    >>> import libcohort
-    >>> p = libcohort.partition([5, 2, 7, 4], 2, by="modulo", return_rank=True)
-    >>> p.keys.tolist(), p.offsets.tolist(), p.rank.tolist()
-    ([2, 4, 5, 7], [0, 2, 4], [2, 0, 3, 1])
-    >>> p = libcohort.partition([5, 2, 7, 4], 2, by="modulo", segments=[0, 3, 4])
-    >>> p.keys.tolist(), p.offsets.tolist()
-    ([2, 5, 7, 4], [0, 1, 3, 4, 4])
-    >>> libcohort.partition([5, 2, 7, 4], by=libcohort.Set([4, 5])).keys.tolist()
-    [2, 7, 5, 4]
-    """
-    given, numpy = take_in(keys, "keys", True)
-    chooser = _chooser(given, buckets, by, range, splitters)
-    column = bounds = None
-    if values is not None:
-        column = beside(given, take_in(values, "values", True)[0], values, ("keys", "values"))
-    if segments is not None:
-        bounds = _core.cast(take_in(segments, "segments", True)[0], U64, "segments")
-    none = bounds is not None and len(bounds) == 1 and bounds[0] == len(given) == 0  # not one segment
-    parts = _core.split(*chooser, column, return_index, return_rank, None if none else bounds)
-    out, offsets, column, index, rank = parts
-    if out._code != given._code:
-        out = narrowed(out, given._code)
-    offsets = offsets[:1] if none else offsets
-    if numpy is None:
-        return Partition(out, offsets, column, index, rank)
-    array = numpy.asarray
-    all = (
-        array(out),
-        array(offsets),
-        column if column is None else array(column),
-        index if index is None else array(index),
-        rank if rank is None else array(rank),
-    )
-    return tuple.__new__(Partition, all)
-
-
-def histogram(
-    keys: Any,
-    buckets: int | None = None,
-    by: Any = None,
-    *,
-    range: tuple[int, int] | None = None,
-    splitters: Any = None,
-) -> Any:
-    """How many keys are in each bucket; buckets as in `partition`.
-
-    >>> import libcohort
-    >>> libcohort.histogram([1, 5, 9], 2, range=(0, 9)).tolist()
-    [1, 2]
-    """
-    given, numpy = take_in(keys, "keys", True)
-    return give_out(_core.histogram(*_chooser(given, buckets, by, range, splitters)), numpy)
-
-
-def compact(values: Any, mask: Any) -> Any:
-    """The values where the mask, of booleans, is true: `values[mask]` of numpy. A `Set` in the mask's place
-    keeps its members, as `Set.filter`.
-
-    >>> import libcohort
-    >>> libcohort.compact([4, 5, 6], libcohort.is_in([4, 5, 6], [5])).tolist()
-    [5]
-    >>> libcohort.compact([6, 5, 4], libcohort.Set([4, 6])).tolist()
-    [6, 4]
-    """
-    if isinstance(mask, Set):
-        return mask.filter(values)
-    given, numpy = take_in(values, "values", True)
-    chosen = beside(given, take_in(mask, "mask", True)[0], mask, ("values", "mask"))
-    if chosen._code != BOOL:
-        raise TypeError(f"mask: must be of type bool, not {NAMES[chosen._code]}")
-    wide = _core.cast(given, storage(given._code), "values")
-    out = give_out(narrowed(_core.compact(context_for(wide), wide, chosen, 0), given._code), numpy)
-    return out.view(values.dtype) if numpy is not None and _numpy.are_dates(values) else out

@@ -53,7 +53,7 @@ class GroupBy:
     def __init__(
         self, table: Table, keys: Sequence[str], sort: bool, dropna: bool, reproducible: bool
     ) -> None:
-        self._table, self._keys = table, [str(k) for k in keys]
+        self._table, self._keys = table, list(map(str, keys))
         self._sort, self._dropna, self._reproducible = sort, dropna, reproducible
         if not keys:
             raise TypeError("keys: the name of a column is due")
@@ -75,19 +75,21 @@ class GroupBy:
         ['k', 'v_min', 'v_mean']
         """
         wanted: list[_Aggregate] = []
-        for column, aggregates in (columns or {}).items():
+        for column, aggregates in columns.items() if columns else ():
             if not isinstance(aggregates, (str, list, tuple)):
                 raise TypeError(f"{column}: an aggregate or a list of them is due, not {aggregates!r}")
             for aggregate in [aggregates] if isinstance(aggregates, str) else aggregates:
                 op = _op(aggregate, column)
                 wanted.append((op, None if op == 1 else column, f"{column}_{aggregate}"))
-        wanted += [_named(name, what) for name, what in named.items()]
-        for _, wanted_column, name in wanted:
-            if wanted_column is not None:
-                self._table._at(wanted_column, f"{name}: ")
+        for name, what in named.items():
+            wanted.append(_named(name, what))
         made = _core.group(
             self._table._handle, self._keys, not self._dropna, wanted, self._reproducible, self._sort
         )
+        if made is None:
+            for _, wanted_column, name in wanted:
+                if wanted_column is not None:
+                    self._table._at(wanted_column, f"{name}: ")
         return _wrap(Table, made)  # type: ignore[no-any-return]
 
     def size(self) -> Table:

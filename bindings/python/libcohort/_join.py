@@ -16,9 +16,10 @@ _SHAPES = {
 
 
 def _chosen(choices: dict[str, int], name: str, argument: str) -> int:
-    if name not in choices:
+    chosen = choices.get(name)
+    if chosen is None:
         raise ValueError(f"{argument}: must be one of {', '.join(choices)}, not {name!r}")
-    return choices[name]
+    return chosen
 
 
 def _column_names(names: Any, of: str) -> list[str]:
@@ -44,36 +45,52 @@ def _table(data: Any, argument: str) -> Table:
 class _Sides:
     """What is joined by what, and how."""
 
-    __slots__ = ("left", "right", "ours", "theirs", "left_keys", "right_keys", "kind", "shape")
+    __slots__ = ("left", "right", "ours", "theirs", "kind", "shape", "by_on")
 
     def __init__(
         self, left: Any, right: Any, on: Any, left_on: Any, right_on: Any, how: str, validate: str
     ) -> None:
         if (on is None) == (left_on is None and right_on is None) or (left_on is None) != (right_on is None):
             raise TypeError("on, or both left_on and right_on, must be given")
-        names = ("left_on", "right_on") if on is None else ("on", "on")
-        self.left, self.right = _table(left, "left"), _table(right, "right")
-        self.ours = _column_names(left_on if on is None else on, names[0])
-        self.theirs = self.ours if on is not None else _column_names(right_on, names[1])
+        context = current()
+        here = type(left) is Table and left._handle.context is context
+        self.left: Table = left if here else _table(left, "left")
+        here = type(right) is Table and right._handle.context is context
+        self.right: Table = right if here else _table(right, "right")
+        self.by_on = on is not None
+        if on is not None:
+            self.ours = self.theirs = _column_names(on, "on")
+        else:
+            self.ours, self.theirs = _column_names(left_on, "left_on"), _column_names(right_on, "right_on")
         many, other = len(self.ours), len(self.theirs)
         if not many or many != other:
-            raise ValueError(f"{names[1]}: {many} keys of the left are compared with {other} of the right")
+            name = "on" if self.by_on else "right_on"
+            raise ValueError(f"{name}: {many} keys of the left are compared with {other} of the right")
         self.kind, self.shape = _chosen(_KINDS, how, "how"), _chosen(_SHAPES, validate, "validate")
-        self.left_keys = self.left._places(self.ours, f"{names[0]}, of the left table: ")
-        self.right_keys = self.right._places(self.theirs, f"{names[1]}, of the right table: ")
+
+    def check(self) -> None:
+        """KeyError if a key is not there."""
+        names = ("on", "on") if self.by_on else ("left_on", "right_on")
+        self.left._places(self.ours, f"{names[0]}, of the left table: ")
+        self.right._places(self.theirs, f"{names[1]}, of the right table: ")
 
     def rows(self, nulls_equal: bool, pairs: bool) -> tuple[int, Any, Any]:
-        left = _core.frame_select(self.left._handle, self.left_keys, self.ours)
-        right = _core.frame_select(self.right._handle, self.right_keys, self.theirs)
-        return _core.join_rows(left, right, self.kind, self.shape, nulls_equal, pairs)
+        left, right = self.left._handle, self.right._handle
+        out = _core.join_rows(
+            left, right, self.ours, self.theirs, self.kind, self.shape, nulls_equal, pairs
+        )
+        if out is None:
+            self.check()
+        assert out is not None
+        return out
 
     def rest(self) -> list[int]:
         """The right columns that are no keys."""
-        info, keys = self.right._info, self.right_keys
-        return [i for i in range(len(info)) if i not in keys and info[i][0] not in self.theirs]
+        return [i for i, name in enumerate(self.right.names) if name not in self.theirs]
 
     def rename(self, suffixes: Sequence[str | None]) -> None:
         """Columns of one name that both come out get a suffix each, as by pandas.merge."""
+        self.check()
         if isinstance(suffixes, str) or len(suffixes) != 2:
             raise TypeError(f"suffixes: a pair of strings or None is due, not {suffixes!r}")
         names = self.right.names
@@ -125,17 +142,12 @@ def join(
         sides.rename(suffixes)
     if sides.kind in (2, 3):
         return _with_rows_of_right(sides, nulls_equal, suffix)
+    ours, theirs = sides.left._handle, sides.right._handle
     out = _core.join_frames(
-        sides.left._handle,
-        sides.right._handle,
-        sides.left_keys,
-        sides.right_keys,
-        sides.rest(),
-        sides.kind,
-        sides.shape,
-        nulls_equal,
-        suffix,
+        ours, theirs, sides.ours, sides.theirs, sides.kind, sides.shape, nulls_equal, suffix
     )
+    if out is None:
+        sides.check()
     return _wrap(Table, out)  # type: ignore[no-any-return]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Callable
 
 from . import _core
 from ._arrays import BYTES, F32, F64, I8, U64, Array, give_out
+from ._context import current
 from ._errors import ArgumentError
 from ._table import Column, Table, _wrap, column_out, frame_of, on_context
 
@@ -32,7 +33,7 @@ def unique(frame: _core.Handle, numpy: Any, index: bool, inverse: bool, counts: 
 
 
 def len_of(frame: _core.Handle) -> int:
-    return _core.frame_info(frame)[0]
+    return _core.frame_shape(frame)[0]
 
 
 def _firsts(codes: _core.Array, distinct: int) -> tuple[_core.Array, _core.Array]:
@@ -54,14 +55,19 @@ def plain(column: _core.Handle, code: int) -> Array:
     return _core.frame_column(column, code)
 
 
+def of_array(keys: Array) -> _core.Handle:
+    """Numbers in the host's memory as a frame of one column."""
+    return _core.frame_of_columns(current(), [""], [keys])
+
+
 def counted(frame: _core.Handle, code: int) -> tuple[Array, Array]:
     """Distinct numbers in ascending order, and how often each occurs."""
-    keys, counts = _core.counts_apart(_core.frame_value_counts(frame, True))
+    keys, counts = _core.frame_value_counts(frame, True)
     return plain(keys, code), counts
 
 
 def value_counts(frame: _core.Handle, numpy: Any, sort: bool) -> tuple[Any, Any]:
-    keys, counts = _core.counts_apart(_core.frame_value_counts(frame, not sort))
+    keys, counts = _core.frame_value_counts(frame, not sort)
     return column_out(keys, numpy), give_out(counts, numpy)
 
 

@@ -35,7 +35,17 @@ class MultiMap:
     libcohort.MultiMap(2 keys, 3 values, int64 -> int64)
     """
 
-    __slots__ = ("_handle", "_key", "_value", "_key_stored", "_value_stored", "_numpy", "_gpu", "__weakref__")
+    __slots__ = (
+        "_handle",
+        "_key",
+        "_value",
+        "_key_stored",
+        "_value_stored",
+        "_numpy",
+        "_gpu",
+        "_missing",
+        "__weakref__",
+    )
 
     _handle: _core.Handle
     _key: int
@@ -44,6 +54,7 @@ class MultiMap:
     _value_stored: int
     _numpy: Any
     _gpu: bool
+    _missing: tuple[Any, _core.Array] | None  # the last default of a call, and an Array of it
 
     def __init__(
         self, keys: Any, values: Any = None, *, key_type: str | None = None, value_type: str | None = None
@@ -68,6 +79,7 @@ class MultiMap:
 
     def _set_types(self, key: int, value: int) -> None:
         self._key, self._value = key, value
+        self._missing = None
         self._key_stored, self._value_stored = storage(key), storage(value)
         if BYTES[self._value_stored] == 8 and BYTES[self._key_stored] == 4:
             if key == F32:
@@ -84,7 +96,8 @@ class MultiMap:
         return self._stored(array), numpy
 
     def _stored(self, keys: _core.Array) -> _core.Array:
-        return _core.cast(stored(keys, "keys"), self._key_stored, "keys")
+        keys = stored(keys, "keys")
+        return keys if keys._code == self._key_stored else _core.cast(keys, self._key_stored, "keys")
 
     # ---- in
 
@@ -100,8 +113,11 @@ class MultiMap:
         """
         given, _ = self._keys(keys)
         column, _ = take_in_as(values, self._value, "values", self._handle.context)
-        column = beside(given, column, values, ("keys", "values"), self._handle.context)
-        _core.multimap_insert(self._handle, given, _core.cast(column, self._value_stored, "values"))
+        if given._gpu != column._gpu:
+            column = beside(given, column, values, ("keys", "values"), self._handle.context)
+        if self._value != self._value_stored:
+            column = _core.cast(column, self._value_stored, "values")
+        _core.multimap_insert(self._handle, given, column)
 
     # ---- out
 
@@ -126,10 +142,16 @@ class MultiMap:
         [True, False]
         """
         given, numpy = self._keys(keys)
-        return give_out(self._find(given, self._none())[1], numpy)
+        return give_out(self._find(given, self._default(0))[1], numpy)
 
-    def _none(self) -> _core.Array:
-        return _core.cast(take_in_as([0], self._value, "default")[0], self._value_stored, "default")
+    def _default(self, value: Any) -> _core.Array:
+        """An Array of the value of keys that are not there, which mostly is the same from call to call."""
+        known = self._missing
+        if known is None or known[0] is not value:
+            array = take_in_as([value], self._value, "default")[0]
+            known = value, _core.cast(array, self._value_stored, "default")
+            self._missing = known if isinstance(value, (int, float)) else None
+        return known[1]
 
     def _find(self, keys: _core.Array, default: _core.Array) -> tuple[_core.Array, _core.Array]:
         return _core.multimap_find(self._handle, keys, self._value_stored, default)
@@ -144,8 +166,8 @@ class MultiMap:
         if _is_one(keys):
             return self.get([keys], default)[0]
         given, numpy = self._keys(keys)
-        missing = _core.cast(take_in_as([default], self._value, "default")[0], self._value_stored, "default")
-        return give_out(narrowed(self._find(given, missing)[0], self._value), numpy)
+        found = self._find(given, self._default(default))[0]
+        return give_out(narrowed(found, self._value), numpy)
 
     def retrieve(self, keys: Any) -> tuple[Any, Any]:
         """(index, values): all values of each key, key by key, and the index in `keys` of the key that each

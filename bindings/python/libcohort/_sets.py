@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, Sequence
 
 from . import _collection as c
 from . import _core, _set
-from ._arrays import I64, U32, U64, give_out, take_in
+from ._arrays import BYTES, I64, U32, U64, give_out, take_in
 from ._context import current
 from ._gpu import beside
 
@@ -51,18 +51,25 @@ class Sets:
 
     def __init__(self, arrays: Iterable[Any] = (), *, type: str | None = None) -> None:
         context, given = current(), list(arrays)
-        taken = [c.integers(a, f"arrays[{i}]", context) for i, a in enumerate(given)]
-        code = c.type_code(type, max((c.natural(a._code) for a, _ in taken), default=U32))
-        parts = [_core.cast(a, code, f"arrays[{i}]") for i, (a, _) in enumerate(taken)]
-        first = next((i for i, a in enumerate(parts) if a._gpu is not None), None)
-        if first is None:
-            members, offsets = _core.concat(parts, code)
+        parts: list[_core.Array] = []
+        self._numpy, wide, first = None, False, -1
+        for i, values in enumerate(given):
+            part, numpy = c.integers(values, f"arrays[{i}]", context)
+            parts.append(part)
+            self._numpy = self._numpy or numpy
+            wide = wide or BYTES[part._code] == 8
+            if first < 0 and part._gpu is not None:
+                first = i
+        code = c.type_code(type, U64 if wide else U32)
+        if first < 0:
+            members, offsets = _core.concat(parts, code, "arrays")
         else:  # all of them go there
-            names = [(f"arrays[{first}]", f"arrays[{i}]") for i in range(len(parts))]
-            parts = [beside(parts[first], a, g, n, context) for a, g, n in zip(parts, given, names)]
-            members, offsets = _core.concat(parts, code, context)
+            for i, part in enumerate(parts):
+                part = _core.cast(part, code, f"arrays[{i}]")
+                names = f"arrays[{first}]", f"arrays[{i}]"
+                parts[i] = beside(parts[first], part, given[i], names, context)
+            members, offsets = _core.concat(parts, code, "arrays", context)
         self._of = c.build(c.MEMBERS, code, members, offsets=offsets, context=context)
-        self._numpy = next((numpy for _, numpy in taken if numpy), None)
 
     @classmethod
     def _wrap(cls, of: c.Collection, numpy: Any) -> Sets:
@@ -212,7 +219,7 @@ class Sets:
         return array if array._gpu is not None else give_out(array, numpy or self._numpy)
 
     def _number(self, number: Any) -> int:
-        n, i = len(self), number.__index__()
+        n, i = self._of.sets, number.__index__()
         if not -n <= i < n:
             raise IndexError(f"set {i}: there are {plural(n, 'set')}")
         return int(i % n)
@@ -288,7 +295,7 @@ class Sets:
     def _asked(self, which: Any, values: _core.Array) -> tuple[int, int, _core.Array | None]:
         """(how many questions, set, numbers of sets): one set for all values, or one for each."""
         n = len(values)
-        if hasattr(which, "__index__") and not getattr(which, "ndim", 0):
+        if type(which) is int or (hasattr(which, "__index__") and not getattr(which, "ndim", 0)):
             return n, self._number(which), None
         numbers = c.along(values, which, "which", "values", self._of.handle.context)
         if len(numbers) != n:
@@ -463,27 +470,34 @@ class Sets:
         if "first" in wants and k < 1:
             raise ValueError(f"k: must be at least 1, not {k}")
         r = c.Rows(rows, offsets)
-        counts, any, first, sets = c.ask(
-            [self._of, *(x._of for x in others)],
+        handles: tuple[_core.Handle, ...] = (self._of.handle,)
+        if others:
+            handles = tuple([x.handle for x in c.together([self._of, *[x._of for x in others]])])
+        counts, any, first, sets = _core.sets_query(
+            handles,
             code,
+            0,
+            least,
+            r.count,
             r.members,
-            rows=r.count,
-            arity=r.arity,
-            offsets=r.offsets,
-            least=least,
-            counts="counts" in wants,
-            any="any" in wants,
-            first=k if "first" in wants else 0,
-            sets="sets" in wants,
+            r.offsets,
+            r.arity,
+            "counts" in wants,
+            "any" in wants,
+            k if "first" in wants else 0,
+            "sets" in wants,
         )
         numpy = self._numpy or (sys.modules.get("numpy") if hasattr(rows, "dtype") else None)
-        answers = {"counts": give_out(counts, numpy), "any": give_out(any, numpy)}
+        answers: dict[str, Any] = {}
+        if counts is not None:
+            answers["counts"] = give_out(_core.retype(counts, I64), numpy)
+        if any is not None:
+            answers["any"] = give_out(any, numpy)
         if first is not None:
             answers["first"] = (give_out(first[0], numpy), give_out(c.signed(first[1]), numpy))
         if sets is not None:
-            answers["sets"] = Sets._wrap(sets, numpy)
-        out = tuple(answers[w] for w in wants)
-        return out[0] if isinstance(want, str) else out
+            answers["sets"] = Sets._wrap(c.Collection(sets), numpy)
+        return answers[want] if isinstance(want, str) else tuple([answers[w] for w in wants])
 
     def _all(self, op: int) -> _set.Set:
         n = len(self)

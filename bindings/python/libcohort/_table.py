@@ -7,15 +7,12 @@ import datetime
 import decimal
 import html
 import sys
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 from . import _core, _gpu
 from ._arrays import I64, take_in, view_numpy
 from ._context import current
 from ._gpu import Where
-
-if TYPE_CHECKING:
-    from ._group import GroupBy
 
 _Info = tuple[str, str, int, int, int]
 
@@ -114,6 +111,10 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
     as of `take_in`."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
+        try:
+            return _core.view(values, argument), numpy
+        except (TypeError, ValueError):
+            pass
         if values.dtype.kind in "OUST":
             return _of_numpy(values, argument, numpy), numpy
         return view_numpy(values, argument, numpy), numpy
@@ -133,7 +134,7 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
 
 def column_out(handle: _core.Handle, numpy: Any) -> Any:
     """A result as a Column, or a Table of several; as an array of objects where numpy came in."""
-    if len(_core.frame_info(handle)[1]) != 1:
+    if _core.frame_shape(handle)[1] != 1:
         return _wrap(Table, handle)
     if numpy is None:
         return _wrap(Column, handle)
@@ -157,8 +158,11 @@ def on_context(handle: _core.Handle, context: _core.Context) -> _core.Handle:
     return frame
 
 
-def _wrap(kind: Any, handle: _core.Handle) -> Any:
-    made = kind.__new__(kind)
+_new = object.__new__
+
+
+def _wrap(kind: Any, handle: _core.Handle | None) -> Any:
+    made: Any = _new(kind)
     made._handle, made._about = handle, None
     return made
 
@@ -358,9 +362,11 @@ class Table(_Frame):
 
     def _at(self, name: str, where: str = "") -> int:
         """The number of a column. Errors begin with `where`, which names the argument."""
-        for i, column in enumerate(self._info):
+        place = 0
+        for column in self._info if self._about is None else self._about[1]:
             if column[0] == name:
-                return i
+                return place
+            place += 1
         raise KeyError(f"{where}no column is named {name!r}; there are {', '.join(map(repr, self.names))}")
 
     def _places(self, names: Sequence[str], where: str = "") -> list[int]:
@@ -460,13 +466,11 @@ class Table(_Frame):
         >>> t.join({"k": [2], "b": ["x"]}, "k").to_pydict()
         {'k': [2], 'a': [6], 'b': ['x']}
         """
-        from ._join import join
-
-        return join(self, right, on, **options)
+        return _join.join(self, right, on, **options)
 
     def group_by(
         self, *keys: str, sort: bool = False, dropna: bool = False, reproducible: bool = False
-    ) -> GroupBy:
+    ) -> _group.GroupBy:
         """`libcohort.group_by(self, ...)`.
 
         >>> import libcohort
@@ -474,9 +478,7 @@ class Table(_Frame):
         >>> t.group_by("k").agg(total=("v", "sum")).to_pydict()
         {'k': [1, 2], 'total': [12, 6]}
         """
-        from ._group import GroupBy
-
-        return GroupBy(self, keys, sort, dropna, reproducible)
+        return _group.GroupBy(self, keys, sort, dropna, reproducible)
 
     def __reduce__(self) -> Any:
         return _restore_table, ({name: self[name] for name in self.names}, self._rows)
@@ -532,3 +534,6 @@ def _restore_column(format: str, index_bytes: int, parts: Any) -> Column:
 
 def _restore_table(columns: dict[str, Column], rows: int) -> Table:
     return Table(columns)
+
+
+from . import _group, _join  # noqa: E402  (they need what is above)

@@ -66,15 +66,16 @@ array *array_new(int type, Py_ssize_t n)
         return NULL;
     bytes = ((size_t)n * bytes + 63) / 64 * 64;
     bool huge = bytes >= (size_t)4 << 20;
-    a->block = aligned_alloc(huge ? (size_t)2 << 20 : 64,
-                             huge ? (bytes + ((size_t)2 << 20) - 1) >> 21 << 21 : bytes + 64);
+    /* aligned_alloc does not look where a thread keeps the blocks that it freed. */
+    a->block = huge ? aligned_alloc((size_t)2 << 20, (bytes + ((size_t)2 << 20) - 1) >> 21 << 21)
+                    : malloc(bytes + 64);
     if (!a->block) {
         Py_DECREF(a);
         return (array *)PyErr_NoMemory();
     }
     if (huge)
         madvise(a->block, bytes, MADV_HUGEPAGE); /* fewer page faults; if it is refused, all is as before */
-    a->data = a->block;
+    a->data = (void *)(((uintptr_t)a->block + 63) / 64 * 64);
     return a;
 }
 

@@ -3,6 +3,8 @@
  * What comes in is borrowed where it is contiguous, aligned and of a native type, and copied else. */
 #include "core.h"
 
+#include <stdlib.h>
+
 /* ---- in: buffers --------------------------------------------------------------------------------------- */
 
 /* The type that a format of the struct module names, 0 for none. */
@@ -387,39 +389,55 @@ static array *join_on(context *on, PyObject *chunks, int type, Py_ssize_t n)
     return all;
 }
 
-/* concat(list of Arrays, type, context of their memory or None): (all one behind the other, where each begins
- * and the last ends, as uint64), both in the memory of the context's GPU or in the host's. */
+/* The arrays of a list in one type, as a new list; `name` is theirs in errors. Those of a GPU are of it. */
+static PyObject *in_one_type(PyObject *list, int type, const char *name)
+{
+    Py_ssize_t n = PyList_Size(list);
+    PyObject *all = PyList_New(n);
+    for (Py_ssize_t i = 0; all && i < n; ++i) {
+        array *a = array_of(PyList_GetItem(list, i), name), *one = NULL;
+        if (a && a->on && a->type != type)
+            PyErr_Format(PyExc_TypeError, "%s[%zd]: is of type %s, and must be of type %s", name, i,
+                         type_name(a->type), type_name(type));
+        else if (a)
+            one = cast_to(a, type, name, i);
+        if (!one || PyList_SetItem(all, i, (PyObject *)one))
+            Py_CLEAR(all);
+    }
+    return all;
+}
+
+/* concat(list of Arrays, type, their name, context of their memory or None): (all one behind the other in
+ * that type, where each begins and the last ends, as uint64), both in the memory of the context's GPU or in
+ * the host's. */
 static PyObject *concat(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(2, 3)
-    PyObject *list = arguments[0];
-    context *on = count > 2 && !Py_IsNone(arguments[2]) ? context_of(arguments[2]) : NULL;
+    ARGUMENTS(3, 4)
+    context *on = count > 3 && !Py_IsNone(arguments[3]) ? context_of(arguments[3]) : NULL;
     long type = PyLong_AsLong(arguments[1]);
-    if (PyErr_Occurred() || type < 1 || type >= TYPES || !PyList_Check(list))
+    const char *name = PyUnicode_AsUTF8AndSize(arguments[2], NULL);
+    if (PyErr_Occurred() || type < 1 || type >= TYPES || !PyList_Check(arguments[0]))
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "a list and a type are due");
-    Py_ssize_t n = PyList_Size(list);
-    array *offsets = array_new(COHORT_U64, n + 1);
+    PyObject *list = in_one_type(arguments[0], (int)type, name);
+    Py_ssize_t n = list ? PyList_Size(list) : 0;
+    array *offsets = list ? array_new(COHORT_U64, n + 1) : NULL;
     uint64_t at = 0, *to = DATA(offsets);
     for (Py_ssize_t i = 0; offsets && i < n; ++i) {
-        array *a = array_of(PyList_GetItem(list, i), "arrays");
-        if (a && a->type != type)
-            PyErr_Format(PyExc_TypeError, "arrays[%zd]: is of type %s, and must be of type %s", i,
-                         type_name(a->type), type_name((int)type));
-        if (PyErr_Occurred())
-            Py_CLEAR(offsets);
-        else
-            to[i] = at, at += (uint64_t)a->n;
+        to[i] = at;
+        at += (uint64_t)((array *)PyList_GetItem(list, i))->n;
     }
-    if (!offsets)
-        return NULL;
-    to[n] = at;
-    array *all = on ? join_on(on, list, (int)type, (Py_ssize_t)at) : join_chunks(list, (int)type);
-    array *where = all && on ? array_to_device(on, offsets) : (array *)KEPT(offsets);
+    array *all = NULL, *where = NULL;
+    if (offsets) {
+        to[n] = at;
+        all = on ? join_on(on, list, (int)type, (Py_ssize_t)at) : join_chunks(list, (int)type);
+        where = all && on ? array_to_device(on, offsets) : (array *)KEPT(offsets);
+    }
     PyObject *pair = all && where ? PyTuple_Pack(2, all, where) : NULL;
     DROP(all);
     DROP(where);
     DROP(offsets);
+    DROP(list);
     return pair;
 }
 

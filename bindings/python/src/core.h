@@ -156,6 +156,8 @@ extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
 extern PyMethodDef loop_functions[];
+/* Of the host's memory; a new reference. In errors it is argument[at], or, if that is below 0, the argument. */
+array *cast_to(array *from, int type, const char *argument, Py_ssize_t at);
 array *iota_new(int type, Py_ssize_t n);                               /* 0, 1, .. n - 1, of 4 or 8 bytes */
 void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n); /* 0 or 1 each */
 
@@ -200,6 +202,9 @@ handle *frame_of(PyObject *object);
 handle *frame_new(context *on);                  /* an empty handle for what a call makes */
 PyObject *frame_answered(handle *h, outcome *o); /* what a call that made `h` answered */
 uint8_t *flags_of(const handle *h, int value);   /* for each column; to be freed */
+const char *name_of(PyObject *name, bool *none); /* *none if no column can have this name */
+/* The number of the column of this name. Else *none, and Python tells it; the context is locked. */
+cohort_status place_of(cohort_frame *frame, const char *name, uint32_t *at, bool *none);
 bool export_frame(handle *h, bool column, struct ArrowSchema *schema, struct ArrowArray *array);
 
 /* ---- table_in.c, table.c, table_out.c, table_pickle.c */

@@ -94,6 +94,42 @@ typedef bool cast_loop(const void *in, void *out, Py_ssize_t n);
 static cast_loop *const casts[COHORT_I64 + 1][COHORT_I64 + 1] = {
     {NULL}, ROW(uint8), ROW(uint16), ROW(uint32), ROW(uint64), ROW(int8), ROW(int16), ROW(int32), ROW(int64)};
 
+/* "argument[at]" */
+static const char *name_at(char text[64], const char *argument, Py_ssize_t at)
+{
+    if (at < 0)
+        return argument;
+    PyOS_snprintf(text, 64, "%.40s[%zd]", argument, at);
+    return text;
+}
+
+array *cast_to(array *from, int type, const char *argument, Py_ssize_t at)
+{
+    if (from->type == type)
+        return (array *)KEPT(from);
+    char text[64];
+    int source = from->type == TYPE_BOOL ? COHORT_U8 : from->type;
+    bool widen = source == COHORT_F32 && type == COHORT_F64, bad = false;
+    if (type < 1 || type >= TYPES || (!widen && (source > COHORT_I64 || type > COHORT_I64))) {
+        PyErr_Format(PyExc_TypeError, "%s: %s cannot be taken for %s", name_at(text, argument, at),
+                     type_name(from->type), type < 1 || type >= TYPES ? "no type" : type_name(type));
+        return NULL;
+    }
+    array *a = array_new(type, from->n);
+    if (!a)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS if (widen) for (Py_ssize_t i = 0; i < from->n; ++i)((double *)a->data)[i] =
+        ((const float *)from->data)[i];
+    else bad = casts[type][source](from->data, a->data, from->n);
+    Py_END_ALLOW_THREADS if (bad)
+    {
+        PyErr_Format(PyExc_OverflowError, "%s: a value of %s does not fit in %s", name_at(text, argument, at),
+                     type_name(from->type), type_name(type));
+        Py_CLEAR(a);
+    }
+    return a;
+}
+
 /* cast(array, type, argument): the same values in another type of integers, or float32 as float64; the
  * array itself if it is of the type. A value that does not fit is OverflowError. */
 static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -108,27 +144,7 @@ static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     if (from->type == type)
         return KEPT(from);
     BY_HOST(cast)
-    int source = from->type == TYPE_BOOL ? COHORT_U8 : from->type;
-    bool widen = source == COHORT_F32 && type == COHORT_F64;
-    if (type < 1 || type >= TYPES || (!widen && (source > COHORT_I64 || type > COHORT_I64))) {
-        PyErr_Format(PyExc_TypeError, "%s: %s cannot be taken for %s", argument, type_name(from->type),
-                     type < 1 || type >= TYPES ? "no type" : type_name((int)type));
-        return NULL;
-    }
-    array *a = array_new((int)type, from->n);
-    if (!a)
-        return NULL;
-    bool bad = false;
-    Py_BEGIN_ALLOW_THREADS if (widen) for (Py_ssize_t i = 0; i < from->n; ++i)((double *)a->data)[i] =
-        ((const float *)from->data)[i];
-    else bad = casts[type][source](from->data, a->data, from->n);
-    Py_END_ALLOW_THREADS if (bad)
-    {
-        PyErr_Format(PyExc_OverflowError, "%s: a value of %s does not fit in %s", argument,
-                     type_name(from->type), type_name((int)type));
-        Py_CLEAR(a);
-    }
-    return (PyObject *)a;
+    return (PyObject *)cast_to(from, (int)(type < TYPES ? type : TYPES), argument, -1);
 }
 
 /* ---- floats -------------------------------------------------------------------------------------------- */

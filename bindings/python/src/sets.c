@@ -32,20 +32,11 @@ static bool of_length(const array *a, uint64_t n, const char *argument)
     return false;
 }
 
-/* known(h): (h, sets, type, members), and lets go of h. */
-static PyObject *known(handle *h)
+/* A new collection: (handle, sets, type, members). */
+static PyObject *known(handle *h, const cohort_sets_info *i)
 {
-    cohort_sets_info i = COHORT_SETS_INFO_INIT;
-    PyObject *result = NULL;
-    outcome o;
-    call_begin(h->on, &o);
-    o.status = cohort_sets_get_info(h->object, &i);
-    if (call_end(h->on, &o)) {
-        h->type = (int)i.type;
-        result = Py_BuildValue("OKiK", h, i.sets, h->type, i.members);
-    }
-    Py_DECREF(h);
-    return result;
+    h->type = (int)i->type;
+    return Py_BuildValue("OKiK", h, i->sets, h->type, i->members);
 }
 
 /* sets_build(context, form, type, sets, members, lasts, offsets, groups, blob_type): (collection, sets,
@@ -96,13 +87,15 @@ static PyObject *sets_build(PyObject *module, PyObject *const *arguments, Py_ssi
     handle *h = handle_new(on, "sets", destroy);
     if (!h)
         return NULL;
+    cohort_sets_info info = COHORT_SETS_INFO_INIT;
     outcome o;
     call_begin(on, &o);
     o.status = cohort_sets_build(on->c, &s, (cohort_sets **)&h->object);
-    if (call_end(on, &o))
-        return known(h);
+    if (o.status == COHORT_OK)
+        o.status = cohort_sets_get_info(h->object, &info);
+    PyObject *result = call_end(on, &o) ? known(h, &info) : NULL;
     Py_DECREF(h);
-    return NULL;
+    return result;
 }
 
 /* One call of the library's export. */
@@ -187,6 +180,7 @@ struct question {
     int type;
     array *counts, *bits, *any, *first, *first_counts;
     handle *result;
+    cohort_sets_info info; /* of the result */
 };
 
 static bool take_collections(struct question *q, PyObject *tuple)
@@ -293,7 +287,7 @@ static PyObject *close_up(const struct question *q)
 static PyObject *answered(struct question *q)
 {
     PyObject *first = q->first ? close_up(q) : KEPT(Py_None);
-    PyObject *sets = first ? (q->result ? known((handle *)KEPT(q->result)) : KEPT(Py_None)) : NULL;
+    PyObject *sets = first ? (q->result ? known(q->result, &q->info) : KEPT(Py_None)) : NULL;
     if (q->any)
         bits_to_bytes(q->bits->data, q->any->data, q->any->n);
     PyObject *result = sets ? PyTuple_Pack(4, or_none(q->counts), or_none(q->any), first, sets) : NULL;
@@ -309,7 +303,7 @@ static PyObject *sets_query(PyObject *module, PyObject *const *arguments, Py_ssi
 {
     (void)module;
     ARGUMENTS(12, 12)
-    struct question q = {.d = COHORT_SETS_QUERY_INIT};
+    struct question q = {.d = COHORT_SETS_QUERY_INIT, .info = COHORT_SETS_INFO_INIT};
     PyObject *result = NULL;
     if (!take_collections(&q, arguments[0]) || !take_rows(&q, arguments + 1))
         return NULL;
@@ -320,6 +314,8 @@ static PyObject *sets_query(PyObject *module, PyObject *const *arguments, Py_ssi
         outcome o;
         call_begin(q.on, &o);
         o.status = cohort_sets_query(q.on->c, &q.d);
+        if (o.status == COHORT_OK && q.result)
+            o.status = cohort_sets_get_info(q.result->object, &q.info);
         if (call_end(q.on, &o))
             result = answered(&q);
     }
@@ -496,13 +492,16 @@ static PyObject *sets_load(PyObject *module, PyObject *const *arguments, Py_ssiz
     if (h) {
         char *name = PyBytes_AsString(path);
         cohort_sets **out = (cohort_sets **)&h->object;
+        cohort_sets_info info = COHORT_SETS_INFO_INIT;
         outcome o;
         call_begin(on, &o);
         o.path = path;
         o.status =
             map ? cohort_sets_map(on->c, name, (uint32_t)validate, out) : cohort_sets_load(on->c, name, out);
+        if (o.status == COHORT_OK)
+            o.status = cohort_sets_get_info(h->object, &info);
         if (call_end(on, &o))
-            result = known((handle *)KEPT(h));
+            result = known(h, &info);
     }
     DROP(path);
     DROP(h);

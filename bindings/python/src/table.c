@@ -30,6 +30,14 @@ PyObject *frame_answered(handle *h, outcome *o)
     return (PyObject *)h;
 }
 
+/* frame_shape(frame): (rows, columns). */
+static PyObject *frame_shape(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = frame_of(object);
+    return h ? Py_BuildValue("KI", cohort_frame_rows(h->object), cohort_frame_columns(h->object)) : NULL;
+}
+
 /* frame_info(frame): (rows, [(name, format, nulls, bytes of a dictionary's index or 0, chunks)]). */
 static PyObject *frame_info(PyObject *module, PyObject *object)
 {
@@ -73,6 +81,24 @@ static const char **names_of(PyObject *list, bool *failed)
         PyErr_NoMemory();
     *failed |= !names;
     return names;
+}
+
+const char *name_of(PyObject *name, bool *none)
+{
+    Py_ssize_t length = 0;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+    if (text && strlen(text) == (size_t)length)
+        return text;
+    PyErr_Clear();
+    *none = true;
+    return "";
+}
+
+cohort_status place_of(cohort_frame *frame, const char *name, uint32_t *at, bool *none)
+{
+    cohort_status s = cohort_frame_find(frame, name, at);
+    *none |= s == COHORT_RANGE;
+    return s == COHORT_RANGE ? COHORT_OK : s;
 }
 
 /* frame_select(frame, columns, names): columns of these numbers, under these names. */
@@ -204,9 +230,11 @@ static PyObject *frame_factorize(PyObject *module, PyObject *const *arguments, P
     return result;
 }
 
-static PyObject *distinct(PyObject *const *arguments,
-                          cohort_status (*call)(cohort_frame *, uint32_t, cohort_frame **))
+/* frame_unique(frame, sorted) */
+static PyObject *frame_unique(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
+    (void)module;
+    ARGUMENTS(2, 2)
     handle *h = frame_of(arguments[0]);
     int sorted = PyObject_IsTrue(arguments[1]);
     handle *out = h ? frame_new(h->on) : NULL;
@@ -214,22 +242,8 @@ static PyObject *distinct(PyObject *const *arguments,
         return NULL;
     outcome o;
     call_begin(h->on, &o);
-    o.status = call(h->object, sorted ? COHORT_SORTED : 0, (cohort_frame **)&out->object);
+    o.status = cohort_unique(h->object, sorted ? COHORT_SORTED : 0, (cohort_frame **)&out->object);
     return frame_answered(out, &o);
-}
-
-/* frame_unique(frame, sorted), frame_value_counts(frame, sorted) */
-static PyObject *frame_unique(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(2, 2)
-    return distinct(arguments, cohort_unique);
-}
-static PyObject *frame_value_counts(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    (void)module;
-    ARGUMENTS(2, 2)
-    return distinct(arguments, cohort_value_counts);
 }
 
 /* frame_index_in(keys, values, nulls are values): int64, -1 for none. */
@@ -277,24 +291,30 @@ static PyObject *frame_is_in(PyObject *module, PyObject *const *arguments, Py_ss
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
-/* A tuple (op, column or None, name) as an aggregate. */
-static bool aggregate_of(PyObject *tuple, cohort_aggregate *a)
+/* A tuple (op, column or None, name) as an aggregate; *none if no column can have that name. */
+static bool aggregate_of(PyObject *tuple, cohort_aggregate *a, bool *none)
 {
-    PyObject *column, *name;
-    int op;
-    if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "iOO", &op, &column, &name))
-        return false;
-    *a = (cohort_aggregate){(cohort_aggregate_op)op, 0, NULL, NULL};
-    if (column != Py_None && !(a->column = PyUnicode_AsUTF8AndSize(column, NULL)))
-        return false;
-    return (a->name = PyUnicode_AsUTF8AndSize(name, NULL)) != NULL;
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 3)
+        return PyErr_Format(PyExc_TypeError, "a tuple of three is due") != NULL;
+    PyObject *column = PyTuple_GetItem(tuple, 1);
+    *a = (cohort_aggregate){(cohort_aggregate_op)PyLong_AsLong(PyTuple_GetItem(tuple, 0)), 0, NULL, NULL};
+    a->column = column == Py_None ? NULL : name_of(column, none);
+    a->name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, 2), NULL);
+    return !PyErr_Occurred();
 }
 
+/* *none: a column is not there. */
 static cohort_status group_all(context *on, const cohort_group_options *options, handle *frame, bool sorted,
-                               handle *out)
+                               handle *out, bool *none)
 {
     cohort_group *group = NULL;
-    cohort_status s = cohort_group_create(on->c, options, &group);
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0, at; !s && i < options->aggregates; i++)
+        if (options->aggregate[i].column)
+            s = place_of(frame->object, options->aggregate[i].column, &at, none);
+    if (s || *none)
+        return s;
+    s = cohort_group_create(on->c, options, &group);
     if (!s)
         s = cohort_group_add(group, frame->object);
     if (!s)
@@ -303,13 +323,14 @@ static cohort_status group_all(context *on, const cohort_group_options *options,
     return s;
 }
 
-/* group(frame, names of keys, nulls are values, [(op, column, name)], reproducible, sorted): a frame. */
+/* group(frame, names of keys, nulls are values, [(op, column, name)], reproducible, sorted): a frame; None if
+ * a column is not there. */
 static PyObject *group(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     ARGUMENTS(6, 6)
     handle *h = frame_of(arguments[0]), *out = NULL;
-    bool failed = !h || !PyList_Check(arguments[1]) || !PyList_Check(arguments[3]);
+    bool failed = !h || !PyList_Check(arguments[1]) || !PyList_Check(arguments[3]), none = false;
     if (failed)
         return h ? PyErr_Format(PyExc_TypeError, "lists are due") : NULL;
     size_t keys = (size_t)PyList_Size(arguments[1]), n = (size_t)PyList_Size(arguments[3]);
@@ -319,8 +340,8 @@ static PyObject *group(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     if (!flags || !a)
         failed = !PyErr_NoMemory();
     for (size_t i = 0; !failed && i < n; ++i)
-        failed = !aggregate_of(PyList_GetItem(arguments[3], (Py_ssize_t)i), &a[i]);
-    if (!failed && (out = frame_new(h->on))) {
+        failed = !aggregate_of(PyList_GetItem(arguments[3], (Py_ssize_t)i), &a[i], &none);
+    if (!failed && !none && (out = frame_new(h->on))) {
         memset(flags, PyObject_IsTrue(arguments[2]), keys);
         cohort_group_options options = COHORT_GROUP_OPTIONS_INIT;
         options.keys = (uint32_t)keys;
@@ -332,23 +353,27 @@ static PyObject *group(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         bool sorted = PyObject_IsTrue(arguments[5]);
         outcome o;
         call_begin(h->on, &o);
-        o.status = group_all(h->on, &options, h, sorted, out);
+        o.status = group_all(h->on, &options, h, sorted, out, &none);
         out = (handle *)frame_answered(out, &o);
     }
     free(names);
     free(flags);
     free(a);
+    if (none && !PyErr_Occurred()) {
+        DROP(out);
+        return KEPT(Py_None);
+    }
     return (PyObject *)out;
 }
 
-PyMethodDef table_functions[] = {{"frame_info", frame_info, METH_O, NULL},
+PyMethodDef table_functions[] = {{"frame_shape", frame_shape, METH_O, NULL},
+                                 {"frame_info", frame_info, METH_O, NULL},
                                  FAST(frame_select),
                                  FAST(frame_slice),
                                  FAST(frame_beside),
                                  FAST(frame_gather),
                                  FAST(frame_factorize),
                                  FAST(frame_unique),
-                                 FAST(frame_value_counts),
                                  FAST(frame_index_in),
                                  FAST(frame_is_in),
                                  FAST(group),

@@ -102,49 +102,59 @@ static PyObject *frame_of_columns(PyObject *module, PyObject *const *arguments, 
     return (PyObject *)out;
 }
 
-/* One column of numbers, without nulls and in one chunk, as the type. */
-static array *column_as(handle *h, uint32_t column, int type)
+/* The numbers of a frame of one column, without nulls and in one chunk, as the type. */
+static array *column_as(handle *h, int type)
 {
-    handle *one = frame_new(h->on);
-    if (!one)
-        return NULL;
-    outcome o;
-    call_begin(h->on, &o);
-    o.status = cohort_frame_select(h->object, 1, &column, NULL, (cohort_frame **)&one->object);
-    array *a = NULL;
     struct ArrowSchema schema;
     struct ArrowArray values;
-    if (frame_answered(one, &o)) {
-        if (export_frame(one, true, &schema, &values)) {
-            schema.release(&schema);
-            a = from_arrow(&values, type, "column");
-        }
-        Py_DECREF(one);
-    }
-    return a;
+    if (!export_frame(h, true, &schema, &values))
+        return NULL;
+    schema.release(&schema);
+    return from_arrow(&values, type, "column");
 }
 
-/* counts_apart(frame): what the library counted: (frame of the keys, Array of the last column as int64). */
-static PyObject *counts_apart(PyObject *module, PyObject *object)
+/* What is counted of a frame: the keys, and the column of counts. */
+static cohort_status count_values(handle *h, bool sorted, handle *keys, handle *counts, bool *plain)
 {
-    (void)module;
-    handle *h = frame_of(object), *keys = h ? frame_new(h->on) : NULL;
-    if (!keys)
-        return NULL;
-    uint32_t n = cohort_frame_columns(h->object) - 1, *all = malloc((n + 1) * sizeof *all);
+    enum { FEW = 32 };
+    const uint32_t n = cohort_frame_columns(h->object);
+    uint32_t few[FEW], *all = n <= FEW ? few : malloc(n * sizeof *all);
+    cohort_frame *both = NULL;
+    *plain = !all;
     for (uint32_t i = 0; all && i < n; ++i)
         all[i] = i;
-    outcome o;
-    call_begin(h->on, &o);
-    o.plain = !all;
-    o.status =
-        all ? cohort_frame_select(h->object, n, all, NULL, (cohort_frame **)&keys->object) : COHORT_NO_MEMORY;
-    keys = (handle *)frame_answered(keys, &o);
-    free(all);
-    array *counts = keys ? column_as(h, n, COHORT_I64) : NULL;
-    PyObject *pair = counts ? PyTuple_Pack(2, keys, counts) : NULL;
+    cohort_status s =
+        all ? cohort_value_counts(h->object, sorted ? COHORT_SORTED : 0, &both) : COHORT_NO_MEMORY;
+    if (!s)
+        s = cohort_frame_select(both, n, all, NULL, (cohort_frame **)&keys->object);
+    if (!s)
+        s = cohort_frame_select(both, 1, &n, NULL, (cohort_frame **)&counts->object);
+    cohort_frame_release(both);
+    if (all != few)
+        free(all);
+    return s;
+}
+
+/* frame_value_counts(frame, sorted): (frame of the keys, how often each is there as int64). */
+static PyObject *frame_value_counts(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    handle *h = frame_of(arguments[0]), *keys = h ? frame_new(h->on) : NULL,
+           *counts = keys ? frame_new(h->on) : NULL;
+    array *many = NULL;
+    bool sorted = PyObject_IsTrue(arguments[1]);
+    if (counts) {
+        outcome o;
+        call_begin(h->on, &o);
+        o.status = count_values(h, sorted, keys, counts, &o.plain);
+        if (call_end(h->on, &o))
+            many = column_as(counts, COHORT_I64);
+    }
+    PyObject *pair = many ? PyTuple_Pack(2, keys, many) : NULL;
     DROP(keys);
     DROP(counts);
+    DROP(many);
     return pair;
 }
 
@@ -155,10 +165,8 @@ static PyObject *frame_column(PyObject *module, PyObject *const *arguments, Py_s
     ARGUMENTS(2, 2)
     handle *h = frame_of(arguments[0]);
     long type = h ? PyLong_AsLong(arguments[1]) : 0;
-    return h && !PyErr_Occurred() ? (PyObject *)column_as(h, 0, (int)type) : NULL;
+    return h && !PyErr_Occurred() ? (PyObject *)column_as(h, (int)type) : NULL;
 }
 
-PyMethodDef table_columns_functions[] = {FAST(frame_of_columns),
-                                         {"counts_apart", counts_apart, METH_O, NULL},
-                                         FAST(frame_column),
-                                         {NULL, NULL, 0, NULL}};
+PyMethodDef table_columns_functions[] = {
+    FAST(frame_of_columns), FAST(frame_value_counts), FAST(frame_column), {NULL, NULL, 0, NULL}};

@@ -47,28 +47,114 @@ static cohort_status fetch(struct pairs *p, array *left, array *right)
     return cohort_join_finish(p->join, &page);
 }
 
-/* join_rows(left keys, right keys, kind, shape, nulls are equal, want pairs): (number of pairs, left rows,
- * right rows); rows of 4 bytes where they fit, all ones for none; right rows are None for semi and anti
- * joins. */
+/* A side of a join. */
+struct side {
+    handle *frame;
+    uint32_t keys, rest;
+    const char **name;     /* of the keys; to be freed */
+    uint32_t *key, *other; /* their numbers, and the other columns' */
+    cohort_frame *picked;  /* the keys alone */
+};
+
+/* A frame and a list of the names of its keys; *none if no column can have one of these. */
+static bool side_of(struct side *s, PyObject *frame, PyObject *list, bool *none)
+{
+    *s = (struct side){.frame = frame_of(frame)};
+    if (!s->frame || !PyList_Check(list))
+        return s->frame && PyErr_Format(PyExc_TypeError, "a list of names is due") != NULL;
+    const size_t n = (size_t)PyList_Size(list), columns = cohort_frame_columns(s->frame->object);
+    s->keys = (uint32_t)n;
+    s->name = malloc((n + 1) * sizeof *s->name + (n + columns) * sizeof *s->key);
+    if (!s->name)
+        return PyErr_NoMemory() != NULL;
+    s->key = (uint32_t *)(s->name + n + 1);
+    s->other = s->key + n;
+    for (size_t i = 0; i < n; ++i)
+        s->name[i] = name_of(PyList_GetItem(list, (Py_ssize_t)i), none);
+    return true;
+}
+
+/* The keys of a side, with the context's lock. *none: one is not there. */
+static cohort_status side_open(struct side *s, bool *none)
+{
+    cohort_status status = COHORT_OK;
+    for (uint32_t i = 0; !status && i < s->keys; ++i)
+        status = place_of(s->frame->object, s->name[i], &s->key[i], none);
+    return status || *none ? status
+                           : cohort_frame_select(s->frame->object, s->keys, s->key, NULL, &s->picked);
+}
+
+/* The columns that have not the name of a key. */
+static cohort_status side_rest(struct side *s)
+{
+    const uint32_t columns = cohort_frame_columns(s->frame->object);
+    cohort_status status = COHORT_OK;
+    for (uint32_t i = 0; !status && i < columns; ++i) {
+        cohort_column_info info = COHORT_COLUMN_INFO_INIT;
+        uint32_t k = 0;
+        status = cohort_frame_get_column(s->frame->object, i, &info);
+        while (!status && k < s->keys && strcmp(s->name[k], info.name) != 0)
+            k++;
+        if (k == s->keys)
+            s->other[s->rest++] = i;
+    }
+    return status;
+}
+
+/* For each key whether its nulls are equal; to be freed. */
+static uint8_t *nulls_of(const struct side *s, int equal)
+{
+    uint8_t *flags = equal < 0 ? NULL : malloc((size_t)s->keys + 1);
+    if (flags)
+        memset(flags, equal, (size_t)s->keys + 1);
+    else if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    return flags;
+}
+
+static void sides_end(struct side *s)
+{
+    for (int i = 0; i < 2; ++i) {
+        cohort_frame_release(s[i].picked);
+        free(s[i].name);
+        s[i].picked = NULL;
+        s[i].name = NULL;
+    }
+}
+
+/* join_rows(left, right, names of the left keys, of the right ones, kind, shape, nulls are equal, want pairs):
+ * (number of pairs, left rows, right rows); rows of 4 bytes where they fit, all ones for none; right rows are
+ * None for semi and anti joins. None if a column is not there. */
 static PyObject *join_rows(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(6, 6)
-    handle *left = frame_of(arguments[0]), *right = left ? frame_of(arguments[1]) : NULL;
+    ARGUMENTS(8, 8)
+    struct side side[2] = {{0}, {0}};
+    bool none = false;
     cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
-    options.kind = right ? (cohort_join_kind)PyLong_AsLong(arguments[2]) : 0;
-    options.validate = right ? (cohort_join_shape)PyLong_AsLong(arguments[3]) : 0;
-    int want = PyObject_IsTrue(arguments[5]);
-    uint8_t *flags = right && !PyErr_Occurred() ? flags_of(right, PyObject_IsTrue(arguments[4])) : NULL;
-    if (!flags)
-        return NULL;
+    options.kind = (cohort_join_kind)PyLong_AsLong(arguments[4]);
+    options.validate = (cohort_join_shape)PyLong_AsLong(arguments[5]);
+    int want = PyObject_IsTrue(arguments[7]);
+    uint8_t *flags = NULL;
+    if (!PyErr_Occurred() && side_of(&side[0], arguments[0], arguments[2], &none) &&
+        side_of(&side[1], arguments[1], arguments[3], &none) && !none)
+        flags = nulls_of(&side[1], PyObject_IsTrue(arguments[6]));
+    handle *left = side[0].frame, *right = side[1].frame;
+    if (!flags) {
+        sides_end(side);
+        return none && !PyErr_Occurred() ? KEPT(Py_None) : NULL;
+    }
     struct pairs p = {NULL, NULL, 0, 0, false};
     array *l = NULL, *r = NULL;
     PyObject *result = NULL;
     outcome o;
     call_begin(left->on, &o);
-    o.status = probe(&p, left->object, right->object, flags, &options);
-    bool good = call_end(left->on, &o) != NULL;
+    o.status = side_open(&side[0], &none);
+    if (!o.status)
+        o.status = side_open(&side[1], &none);
+    if (!o.status && !none)
+        o.status = probe(&p, side[0].picked, side[1].picked, flags, &options);
+    bool good = call_end(left->on, &o) != NULL && !none;
     uint64_t n = p.matched + p.rest;
     if (good && want) {
         uint64_t most = cohort_frame_rows(left->object) | cohort_frame_rows(right->object);
@@ -95,29 +181,10 @@ static PyObject *join_rows(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     DROP(l);
     DROP(r);
+    sides_end(side);
     free(flags);
-    return result;
+    return none && !PyErr_Occurred() ? KEPT(Py_None) : result;
 }
-
-/* Column numbers of a list; *failed where they are none. */
-static uint32_t *numbers_of(PyObject *list, uint32_t *n, bool *failed)
-{
-    Py_ssize_t count = PyList_Check(list) ? PyList_Size(list) : 0;
-    uint32_t *numbers = malloc(((size_t)count + 1) * sizeof *numbers);
-    for (Py_ssize_t i = 0; numbers && i < count; ++i)
-        numbers[i] = (uint32_t)PyLong_AsUnsignedLong(PyList_GetItem(list, i));
-    *n = (uint32_t)count;
-    if (!numbers)
-        PyErr_NoMemory();
-    *failed |= PyErr_Occurred() != NULL;
-    return numbers;
-}
-
-/* The columns of a side that take part: keys, and those that the result has. */
-struct columns {
-    uint32_t keys, rest;
-    uint32_t *key, *other;
-};
 
 /* The rows of the pairs: *left, and *right behind them, to be freed. */
 static cohort_status fetch_rows(struct pairs *p, uint32_t bytes, void **rows, bool *plain)
@@ -137,7 +204,7 @@ static cohort_status fetch_rows(struct pairs *p, uint32_t bytes, void **rows, bo
 }
 
 /* The frame of these rows of both sides. */
-static cohort_status gather_both(cohort_frame *left, cohort_frame *right, const struct columns *c, uint64_t n,
+static cohort_status gather_both(cohort_frame *left, cohort_frame *right, const struct side *c, uint64_t n,
                                  uint32_t bytes, const void *rows, const char *suffix, cohort_frame **out)
 {
     cohort_frame *a = NULL, *rest = NULL, *b = NULL;
@@ -158,66 +225,62 @@ static cohort_status gather_both(cohort_frame *left, cohort_frame *right, const 
     return s;
 }
 
-/* All of it, with the context's lock. */
-static cohort_status join_all(handle *left, handle *right, const struct columns c[2], const uint8_t *flags,
-                              cohort_join_probe_options *options, const char *suffix, handle *out,
-                              bool *plain)
+/* All of it, with the context's lock. *none: a column is not there. */
+static cohort_status join_all(struct side side[2], const uint8_t *flags, cohort_join_probe_options *options,
+                              const char *suffix, handle *out, bool *plain, bool *none)
 {
     struct pairs p = {NULL, NULL, 0, 0, false};
-    cohort_frame *key[2] = {NULL, NULL};
+    cohort_frame *const left = side[0].frame->object, *const right = side[1].frame->object;
     void *rows = NULL;
-    cohort_status s = cohort_frame_select(left->object, c[0].keys, c[0].key, NULL, &key[0]);
+    cohort_status s = side_open(&side[0], none);
     if (!s)
-        s = cohort_frame_select(right->object, c[1].keys, c[1].key, NULL, &key[1]);
-    if (!s)
-        s = probe(&p, key[0], key[1], flags, options);
-    const uint64_t most = cohort_frame_rows(left->object) | cohort_frame_rows(right->object);
+        s = side_open(&side[1], none);
+    if (!s && options->kind < COHORT_JOIN_SEMI)
+        s = side_rest(&side[1]);
+    if (s || *none)
+        return s;
+    s = probe(&p, side[0].picked, side[1].picked, flags, options);
+    const uint64_t most = cohort_frame_rows(left) | cohort_frame_rows(right);
     const uint32_t bytes = most < UINT32_MAX ? 4 : 8;
     if (!s)
         s = fetch_rows(&p, bytes, &rows, plain);
     if (!s)
-        s = gather_both(left->object, right->object, &c[1], p.matched, bytes, rows, suffix,
-                        (cohort_frame **)&out->object);
+        s = gather_both(left, right, &side[1], p.matched, bytes, rows, suffix, (cohort_frame **)&out->object);
     free(rows);
     cohort_matches_destroy(p.matches);
     cohort_join_destroy(p.join);
-    cohort_frame_release(key[0]);
-    cohort_frame_release(key[1]);
     return s;
 }
 
-/* join_frames(left, right, numbers of the left keys, of the right ones, of the right columns that come out,
- * kind, shape, nulls are equal, suffix): a frame. Not of RIGHT and FULL. */
+/* join_frames(left, right, names of the left keys, of the right ones, kind, shape, nulls are equal, suffix): a
+ * frame; None if a column is not there. Not of RIGHT and FULL. */
 static PyObject *join_frames(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(9, 9)
-    handle *left = frame_of(arguments[0]), *right = left ? frame_of(arguments[1]) : NULL;
-    const char *suffix = right ? PyUnicode_AsUTF8AndSize(arguments[8], NULL) : NULL;
-    if (!suffix)
-        return NULL;
-    bool failed = false;
-    struct columns c[2] = {{0, 0, NULL, NULL}, {0, 0, NULL, NULL}};
-    c[0].key = numbers_of(arguments[2], &c[0].keys, &failed);
-    c[1].key = numbers_of(arguments[3], &c[1].keys, &failed);
-    c[1].other = numbers_of(arguments[4], &c[1].rest, &failed);
+    ARGUMENTS(8, 8)
+    struct side side[2] = {{0}, {0}};
+    bool none = false;
+    const char *suffix = PyUnicode_AsUTF8AndSize(arguments[7], NULL);
     cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
-    options.kind = (cohort_join_kind)PyLong_AsLong(arguments[5]);
-    options.validate = (cohort_join_shape)PyLong_AsLong(arguments[6]);
-    uint8_t *flags = failed ? NULL : flags_of(right, PyObject_IsTrue(arguments[7])); /* more than keys */
-    handle *out = flags && !PyErr_Occurred() ? frame_new(left->on) : NULL;
+    options.kind = (cohort_join_kind)PyLong_AsLong(arguments[4]);
+    options.validate = (cohort_join_shape)PyLong_AsLong(arguments[5]);
+    uint8_t *flags = NULL;
+    if (!PyErr_Occurred() && side_of(&side[0], arguments[0], arguments[2], &none) &&
+        side_of(&side[1], arguments[1], arguments[3], &none) && !none)
+        flags = nulls_of(&side[1], PyObject_IsTrue(arguments[6]));
+    handle *out = flags ? frame_new(side[0].frame->on) : NULL;
     if (out) {
-        if (options.kind >= COHORT_JOIN_SEMI)
-            c[1].rest = 0;
         outcome o;
-        call_begin(left->on, &o);
-        o.status = join_all(left, right, c, flags, &options, suffix, out, &o.plain);
+        call_begin(out->on, &o);
+        o.status = join_all(side, flags, &options, suffix, out, &o.plain, &none);
         out = (handle *)frame_answered(out, &o);
     }
+    sides_end(side);
     free(flags);
-    free(c[0].key);
-    free(c[1].key);
-    free(c[1].other);
+    if (none && !PyErr_Occurred()) {
+        DROP(out);
+        return KEPT(Py_None);
+    }
     return (PyObject *)out;
 }
 
