@@ -50,7 +50,8 @@ static cohort_status take_room(struct sets_rooms *rooms, uint64_t bytes, void **
     return status;
 }
 
-/* What is given back of these before its time is not used again. */
+/* What is given back of these before its time is not used again. None begins where the block does, which would
+ * go back with it. */
 static cohort_status share_room(struct sets_rooms *rooms, uint64_t bytes, void **room)
 {
     cohort_status status = COHORT_OK;
@@ -58,8 +59,8 @@ static cohort_status share_room(struct sets_rooms *rooms, uint64_t bytes, void *
     if (bytes > rooms->left) {
         void *shared = NULL;
         status = take_room(rooms, SHARED, &shared);
-        rooms->shared = shared;
-        rooms->left = status ? 0 : SHARED;
+        rooms->shared = status ? NULL : (char *)shared + MEMORY_ALIGNMENT;
+        rooms->left = status ? 0 : SHARED - MEMORY_ALIGNMENT;
     }
     *room = status ? NULL : rooms->shared;
     if (!status) {

@@ -2,6 +2,7 @@
  * */
 #include "sets.h"
 
+#include "api/sets.h"
 #include "cpu/sets.h"
 #include "cohort/device/set.h"
 
@@ -566,6 +567,25 @@ static void apart(struct test *t)
     }
 }
 
+/* Small rooms of workspace share a block: what goes back before its time takes no other room with it. */
+static void rooms(struct test *t)
+{
+    struct sets_rooms r = sets_rooms_begin(t->context);
+    char *small[20], *large[8];
+    for (int i = 0; i < 20; i++)
+        OK(t, sets_room(&r, test_below(t, 60), 8, &small[i]));
+    for (int i = 0; i < 20; i += 2)
+        sets_room_back(&r, small[i]);
+    for (int k = 0; k < 8; k++) {
+        const uint64_t bytes = 1000ull << k % 4;
+        OK(t, sets_room(&r, bytes, 1, &large[k]));
+        for (int i = 1; i < 20; i += 2)
+            REQUIREF(t, small[i] + 480 <= large[k] || large[k] + bytes <= small[i],
+                     "the room of %llu bytes lies on another", (unsigned long long)bytes);
+    }
+    sets_rooms_end(&r);
+}
+
 const struct test_case test_cases[] = {
     {"rows", rows, TEST_EACH_MEMORY},
     {"pairs", pairs, TEST_EACH_MEMORY},
@@ -579,5 +599,6 @@ const struct test_case test_cases[] = {
     {"chosen_blobs", chosen_blobs, TEST_EACH_MEMORY},
     {"small", small, TEST_EACH_MEMORY},
     {"apart", apart, TEST_EACH_MEMORY},
+    {"rooms", rooms, 0},
     {NULL, NULL, 0},
 };
