@@ -5,7 +5,7 @@
 
 #include "cpu.h"
 #include "shape/bits.h"
-#include "shape/set_pool.h"
+#include "set_block.h"
 #include "shape/sets_chunk.h"
 
 #define LOOK_GRAIN  4096 /* a multiple of 32 */
@@ -15,57 +15,38 @@
 
 /* ---- changes ------------------------------------------------------------------------------------------- */
 
-/* An array's members one by one. */
-static co_u32 change_each(co_u64 *words, enum set_change_kind kind, const struct sets_chunk *c, co_u32 card)
-{
-    for (co_u32 i = 0; i < c->entries; i++) {
-        co_u16 v = sets_chunk_entry(c, i);
-        co_u64 bit = 1ull << v % 64, old = words[v / 64];
-        co_u64 word = kind == SET_ADD ? old | bit : kind == SET_REMOVE ? old & ~bit : old ^ bit;
-        words[v / 64] = word;
-        card += (co_u32)((word & bit) != 0) - (co_u32)((old & bit) != 0);
-    }
-    return card;
-}
-
-static co_u32 change_all(co_u64 *words, enum set_change_kind kind, const struct sets_chunk *c)
-{
-    co_u64 room[SETS_CHUNK_WORDS];
-    const co_u64 *other = c->kind == CO_CHUNK_BITMAP ? c->at : room;
-    co_u32 card = 0;
-    if (other == room)
-        sets_chunk_bitmap(c, room);
-    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++) {
-        words[i] = kind == SET_ADD      ? words[i] | other[i]
-                   : kind == SET_REMOVE ? words[i] & ~other[i]
-                   : kind == SET_KEEP   ? words[i] & other[i]
-                                        : words[i] ^ other[i];
-        card += (co_u32)__builtin_popcountll(words[i]);
-    }
-    return card;
-}
-
-static co_u32 change_block(const struct set_work *s, const struct set_piece *p, co_u64 *words)
-{
-    struct sets_chunk chunk = {p->at, p->kind, p->entries, 0, 0};
-    enum set_change_kind kind = (enum set_change_kind)s->kind;
-    if (p->fill != SET_AS_IS || (p->kind == SET_CHUNK_NOTHING && s->flat))
-        memset(words, p->fill == SET_ONES ? 0xff : 0, CO_CHUNK_BYTES);
-    if (p->kind == SET_CHUNK_NOTHING) /* the block of a flat set stays where it is, others go back */
-        return 0;
-    return kind != SET_KEEP && sets_chunk_is_array(&chunk) ? change_each(words, kind, &chunk, p->before)
-                                                           : change_all(words, kind, &chunk);
-}
+struct working {
+    const struct set_work *work;
+    const struct sets_vectors *vectors;
+};
 
 static void work_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
-    const struct set_work *s = arg;
+    const struct working *w = arg;
     (void)worker;
     for (uint64_t i = begin; i < end; i++) {
-        struct set_piece *p = &s->piece[i];
+        struct set_piece *p = &w->work->piece[i];
         if (p->block != SET_NONE)
-            p->after = change_block(s, p, (co_u64 *)(void *)s->blocks + (co_u64)p->block * SETS_CHUNK_WORDS);
+            p->after = set_block_change(w->vectors, w->work, i);
     }
+}
+
+/* Of blocks that are taken for the first time nothing is known: they may hold anything. */
+static void know_blocks(const struct set_work *s)
+{
+    co_u64 *known = &s->words->known, taken = s->words->blocks.taken;
+    const co_u64 to = taken < s->block_room ? taken : s->block_room;
+    if (s->flat || to <= *known)
+        return;
+    memset(s->lines + *known, 0xff, (to - *known) * sizeof *s->lines);
+    *known = to;
+}
+
+static void work_all(cohort_context *context, const struct set_work *s)
+{
+    struct working w = {s, sets_vectors_of(cpu_device(context)->level)};
+    know_blocks(s);
+    cpu_parallel(context, set_pieces(s), PIECE_GRAIN, work_range, &w);
 }
 
 /* ---- the directory and the pool ------------------------------------------------------------------------ */
@@ -90,8 +71,10 @@ static void wipe_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct set_work *s = arg;
     (void)worker;
     for (uint64_t block = begin; block < end; block++)
-        if (set_wipes(s, block))
-            memset(s->blocks + block * CO_CHUNK_WORDS, 0, CO_CHUNK_BYTES);
+        if (set_wipes(s, block)) {
+            set_block_clear(set_block_words(s, block), &s->lines[block]);
+            s->lines[block] = (struct set_lines){{0, 0}};
+        }
 }
 
 static cohort_status cpu_set_step(cohort_context *context, const struct set_work *work)
@@ -100,7 +83,7 @@ static cohort_status cpu_set_step(cohort_context *context, const struct set_work
     if (set_refused(&s))
         return COHORT_OK;
     if (s.phase == SET_WORK)
-        cpu_parallel(context, set_pieces(&s), PIECE_GRAIN, work_range, &s);
+        work_all(context, &s);
     else if (s.phase == SET_WIPE)
         cpu_parallel(context, s.items, CHUNK_GRAIN, wipe_range, &s);
     else

@@ -30,6 +30,21 @@ struct set_piece {
     co_u32 before, after;
 };
 
+/* Which lines of a block, 512 bits each, may have members: where a bit is 0 the line has none. Of each block a
+ * CPU knows that, a GPU does not. */
+struct set_lines {
+    co_u64 of[2];
+};
+
+/* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a third.
+ * Lines: of the piece's own chunk, and of this one, where they are known. */
+struct set_second {
+    const void *at;
+    const struct set_lines *first, *lines;
+    co_u32 kind, entries;
+    co_u32 change, reserved; /* a set_change_kind; 0: nothing more is to be done */
+};
+
 /* ---- the directory and the pool, in the context's memory ----------------------------------------------- */
 
 /* A queue of the numbers that are free, in a ring of as many slots as there are numbers. Taken and given:
@@ -48,6 +63,7 @@ struct set_words {
     co_u64 need[3];  /* of the change that is being looked at: blocks, nodes; then 0 */
     co_u64 asked[2]; /* the same, when it has been judged */
     co_u64 verdict;  /* a set_verdict of the last change */
+    co_u64 known;    /* a CPU's: of blocks from this one on nothing is known, as they were never taken */
 };
 
 /* The steps of a change. Each is done for all pieces before the next one begins, so none takes from a ring
@@ -86,6 +102,11 @@ struct set_work {
     co_u64 limit; /* 0: 2^64 */
     co_u64 *told; /* the least set_verdict that is not ENOUGH */
     co_u32 wide, reserved;
+    /* A CPU's; NULL of a GPU. Of each block; and of those of the working set that pieces are of, which have the
+     * block's number as entries. NULL: of a collection. */
+    struct set_lines *lines;
+    const struct set_lines *by_lines;
+    const struct set_second *second; /* of each piece; NULL: there are none */
 };
 
 /* Chunks of working sets on their way into a collection: first each is measured, its place without a unit;
