@@ -195,6 +195,7 @@ cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void 
         return context_fail(NULL, COHORT_NULL, "cohort_set_contains: set is NULL");
     memset(&look, 0, sizeof look);
     look.view = set->state.view;
+    look.forms = set->state.own.forms;
     look.n = n;
     batch_open(&b, set->context, "cohort_set_contains");
     b.enter = enter_look;
@@ -247,5 +248,5 @@ cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view 
         return context_fail(set ? set->context : NULL, COHORT_NULL, "cohort_set_get_view: %s is NULL",
                             set ? "view" : "set");
     *view = set->state.view;
-    return COHORT_OK;
+    return set_spread((cohort_set *)(uintptr_t)set);
 }

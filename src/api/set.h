@@ -51,6 +51,9 @@ cohort_status set_do(const cohort_set *, struct set_work *, enum set_phase, co_u
 /* Room for so many nodes in all, if there is less. COHORT_NO_MEMORY changes nothing. Waits. */
 cohort_status set_grow(cohort_set *, uint64_t nodes);
 
+/* From now on all blocks are bitmaps, as a view of the directory has them. */
+cohort_status set_spread(cohort_set *);
+
 /* Takes all members out. */
 cohort_status set_empty(cohort_set *);
 

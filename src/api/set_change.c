@@ -27,7 +27,7 @@ static cohort_status pieces_to_keep(struct changing *c)
         else
             p->kind = SET_CHUNK_NOTHING;
     }
-    c->by.lines = by.lines;
+    c->by.forms = by.forms;
     free(by.piece);
     return status;
 }
@@ -114,7 +114,7 @@ static cohort_status see(struct changing *c, struct set_work *work, struct set_w
         step.piece = work->piece;
         step.kind = work->kind;
         step.empty = work->empty;
-        step.by_lines = work->by_lines;
+        step.by_forms = work->by_forms;
         step.second = work->second;
         *work = step;
         status = set_do(c->set, work, SET_SEE, 0);
@@ -159,7 +159,7 @@ static cohort_status change_pieces(struct changing *c, struct set_piece *room)
                             .piece = room,
                             .kind = c->kind == SET_ASSIGN ? SET_ADD : c->kind,
                             .empty = c->kind == SET_ASSIGN,
-                            .by_lines = c->by.lines,
+                            .by_forms = c->by.forms,
                             .second = c->second};
     cohort_status status = COHORT_OK;
     if (room != c->by.piece)

@@ -14,7 +14,7 @@ static cohort_status no_list(cohort_context *context, const char *call, uint64_t
 cohort_status set_pieces_room(cohort_context *context, const char *call, uint64_t n, struct set_pieces *p)
 {
     p->n = n;
-    p->lines = NULL;
+    p->forms = NULL;
     p->piece = calloc(n + 1, sizeof *p->piece);
     return p->piece ? COHORT_OK : no_list(context, call, n);
 }
@@ -77,14 +77,17 @@ cohort_status set_pieces_by(const cohort_set *by, const char *call, struct set_p
         status = no_list(by->context, call, p->n);
     if (!status)
         status = set_list(by, p->n, list);
-    for (uint64_t i = 0; i < p->n && !status; i++)
+    const struct set_form *forms = by->state.own.forms;
+    for (uint64_t i = 0; i < p->n && !status; i++) {
+        const co_u32 *at = by->state.own.blocks + (co_u64)list[i].block * CO_CHUNK_WORDS;
         if (list[i].card == CO_CHUNK_IDS)
             put_piece(&p->piece[i], list[i].key, NULL, CO_CHUNK_FULL, 0);
+        else if (forms && forms[list[i].block].entries)
+            put_piece(&p->piece[i], list[i].key, at, CO_CHUNK_ARRAY, forms[list[i].block].entries);
         else
-            put_piece(&p->piece[i], list[i].key,
-                      by->state.own.blocks + (co_u64)list[i].block * CO_CHUNK_WORDS, CO_CHUNK_BITMAP,
-                      list[i].block);
-    p->lines = by->state.own.lines;
+            put_piece(&p->piece[i], list[i].key, at, CO_CHUNK_BITMAP, list[i].block);
+    }
+    p->forms = forms;
     free(list);
     return status;
 }

@@ -62,6 +62,17 @@ cohort_status set_empty(cohort_set *set)
     return status ? status : set_up(set, written_slots(set));
 }
 
+cohort_status set_spread(cohort_set *set)
+{
+    struct set_work *own = &set->state.own;
+    struct set_work spread = *own;
+    if (!own->forms || own->flat || own->plain)
+        return COHORT_OK;
+    spread.items = own->words->known;
+    own->plain = 1;
+    return set_do(set, &spread, SET_SPREAD, 0);
+}
+
 /* ---- taking -------------------------------------------------------------------------------------------- */
 
 /* Nodes that a directory of so many chunks has at most. */
@@ -92,22 +103,22 @@ static void put_nodes(struct set_state *s, void *memory, uint64_t room)
 }
 
 /* Of what a CPU knows of each block. */
-static uint64_t line_bytes(const cohort_set *set, uint64_t blocks)
+static uint64_t form_bytes(const cohort_set *set, uint64_t blocks)
 {
     const struct set_state *s = &set->state;
     if (set->context->backend->own_memory != MEMORY_HOST)
         return 0;
-    return (s->view.flat ? set_chunks_below(s->view.limit) : blocks) * sizeof *s->own.lines;
+    return (s->view.flat ? set_chunks_below(s->view.limit) : blocks) * sizeof *s->own.forms;
 }
 
-/* The words, the lines, and the slots. */
+/* The words, the forms, and the slots. */
 static void put_pool(cohort_set *set, void *memory, uint64_t blocks)
 {
     struct set_work *own = &set->state.own;
     char *behind = (char *)memory + WORDS_ROOM;
-    uint64_t bytes = line_bytes(set, blocks);
+    uint64_t bytes = form_bytes(set, blocks);
     own->words = memory;
-    own->lines = bytes ? (void *)behind : NULL;
+    own->forms = bytes ? (void *)behind : NULL;
     own->block_slots = (void *)(behind + bytes);
 }
 
@@ -117,7 +128,7 @@ cohort_status set_take_memory(cohort_set *set, uint64_t blocks)
     void *memory = NULL;
     uint64_t nodes = nodes_first(s, blocks);
     set->block_bytes = (s->view.flat ? set_chunks_below(s->view.limit) : blocks) * CO_CHUNK_BYTES;
-    set->pool_bytes = WORDS_ROOM + line_bytes(set, blocks) + blocks * sizeof(co_u32);
+    set->pool_bytes = WORDS_ROOM + form_bytes(set, blocks) + blocks * sizeof(co_u32);
     s->own.levels = s->view.levels;
     s->own.flat = s->view.flat;
     s->own.block_room = blocks;
@@ -136,8 +147,8 @@ cohort_status set_take_memory(cohort_set *set, uint64_t blocks)
     status = context_fill(set->context, s->own.words, 0, WORDS_ROOM);
     if (!status && s->view.flat)
         status = context_fill(set->context, s->own.blocks, 0, set->block_bytes);
-    if (!status && s->view.flat && s->own.lines)
-        status = context_fill(set->context, s->own.lines, 0, line_bytes(set, blocks));
+    if (!status && s->view.flat && s->own.forms)
+        status = context_fill(set->context, s->own.forms, 0, form_bytes(set, blocks));
     return status ? status : set_up(set, blocks);
 }
 

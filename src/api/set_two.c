@@ -43,8 +43,8 @@ static int stays_below(const struct both *b, const struct set_operand *first, co
 /* Of a chunk of one of the two. NULL: not known. */
 static const struct set_lines *lines_of(const struct both *b, int side, const struct set_piece *p)
 {
-    const struct set_lines *lines = b->side[side].lines;
-    return lines && p->kind == CO_CHUNK_BITMAP ? lines + p->entries : NULL;
+    const struct set_form *forms = b->side[side].forms;
+    return forms && p->kind == CO_CHUNK_BITMAP ? &forms[p->entries].lines : NULL;
 }
 
 /* A piece of the chunk of one of the two, which is then changed by that of the other; by: NULL: by none. */

@@ -3,7 +3,10 @@
  * A block has 128 lines of 512 bits, and a bit of each says whether there may be members. So of blocks with
  * few members, which most sparse sets have, little is read and written: bitmaps are put together in the lines
  * that matter, and what was left in a block by the chunk that had it before is cleared where there was
- * something. Dense ones are put together whole, which spares the steps from line to line. */
+ * something. Dense ones are put together whole, which spares the steps from line to line.
+ *
+ * A block that came of an array of few members is one itself, until it has more, or somebody asks for a view of
+ * the set, in which all blocks are bitmaps. Sparse sets are then met as their arrays are. */
 #include "set_block.h"
 
 #include <string.h>
@@ -24,8 +27,10 @@ struct changed {
     const struct sets_vectors *vectors;
     co_u64 *words;
     struct set_lines lines; /* of the block as it is */
+    co_u32 entries;         /* it is an array of so many members; 0: a bitmap, or empty */
     co_u32 card;
-    int flat; /* the block stays if it is empty, and so must be zeros */
+    int flat;   /* the block stays if it is empty, and so must be zeros */
+    int arrays; /* it may become one */
 };
 
 static const struct set_lines all_lines = {{~0ull, ~0ull}}, no_lines = {{0, 0}};
@@ -92,6 +97,7 @@ static void clear(struct changed *c)
 {
     set_block_clear(c->words, &c->lines);
     c->lines = no_lines;
+    c->entries = 0;
     c->card = 0;
 }
 
@@ -205,6 +211,108 @@ static void keep_each(struct changed *c, const struct side *s)
     add_each(c, &k);
 }
 
+/* ---- blocks that are arrays ------------------------------------------------------------------------------ */
+
+/* The block becomes the array, of n members, n up to SET_FEW_MOST; what lies behind it stays. */
+static void put_array(struct changed *c, const co_u16 *from, co_u32 n)
+{
+    memmove(c->words, from, n * sizeof *from);
+    c->lines.of[0] |= (1ull << (n + 31) / 32) - 1;
+    c->entries = c->card = n;
+}
+
+/* The block becomes the bitmap of an array that is elsewhere. */
+static void put_bits(struct changed *c, const co_u16 *from, co_u32 n)
+{
+    clear(c);
+    c->vectors->change(c->words, SETS_OR, from, n);
+    c->lines = lines_of_digest(c->vectors->digest(from, n));
+    c->card = n;
+}
+
+static void spread(struct changed *c)
+{
+    co_u16 room[SET_FEW_MOST];
+    const co_u32 n = c->entries;
+    memcpy(room, c->words, n * sizeof *room);
+    put_bits(c, room, n);
+}
+
+void set_block_spread(const struct sets_vectors *vectors, const struct set_work *s, co_u64 block)
+{
+    struct set_form *form = &s->forms[block];
+    struct changed c = {vectors, set_block_words(s, block), form->lines, form->entries, 0, 0, 0};
+    if (!form->entries)
+        return;
+    spread(&c);
+    *form = (struct set_form){c.lines, 0, 0};
+}
+
+/* The members of an array, or of a part of a list, as an array; of a list in the room. */
+static const co_u16 *array_of(const struct sets_chunk *s, co_u16 *room)
+{
+    if (s->kind == CO_CHUNK_ARRAY)
+        return s->at;
+    for (co_u32 i = 0; i < s->entries; i++)
+        room[i] = sets_chunk_entry(s, i);
+    return room;
+}
+
+/* Is the chunk an array of few members? */
+static int is_few(const struct sets_chunk *s)
+{
+    return sets_chunk_is_array(s) && s->entries <= SET_FEW_MOST;
+}
+
+/* What comes of two arrays of few members. a may be the block. */
+static void put_merged(struct changed *c, enum set_change_kind kind, const co_u16 *a, co_u32 n, const co_u16 *b,
+                       co_u32 m)
+{
+    co_u16 room[2 * SET_FEW_MOST + SETS_VECTOR_ROOM];
+    n = kind == SET_ADD || kind == SET_FLIP ? c->vectors->merge(op_of(kind), a, n, b, m, room)
+                                            : c->vectors->filter(a, n, b, m, kind == SET_KEEP, room);
+    if (n <= SET_FEW_MOST)
+        put_array(c, room, n);
+    else
+        put_bits(c, room, n);
+}
+
+/* The block, which is an array, by one of few members. */
+static void change_few(struct changed *c, enum set_change_kind kind, const struct sets_chunk *s)
+{
+    co_u16 room[SET_FEW_MOST];
+    const co_u16 *b = array_of(s, room);
+    put_merged(c, kind, (const co_u16 *)(const void *)c->words, c->entries, b, s->entries);
+}
+
+/* By a bitmap: what of the array it has goes out, or what it has not. */
+static void change_few_by_bits(struct changed *c, enum set_change_kind kind, const co_u64 *bits)
+{
+    co_u16 *at = (co_u16 *)(void *)c->words;
+    co_u32 n = 0;
+    for (co_u32 i = 0; i < c->entries; i++) {
+        const co_u16 v = at[i];
+        at[n] = v;
+        n += (bits[v / 64] >> v % 64 & 1) == (kind == SET_KEEP);
+    }
+    c->entries = c->card = n;
+}
+
+/* Is the block an array, and stays one? Then it is changed. */
+static int changes_few(struct changed *c, enum set_change_kind kind, const struct side *s)
+{
+    const int goes = kind == SET_KEEP || kind == SET_REMOVE;
+    if (!c->entries)
+        return 0;
+    if (is_few(&s->chunk))
+        change_few(c, kind, &s->chunk);
+    else if (goes && s->chunk.kind == CO_CHUNK_BITMAP)
+        change_few_by_bits(c, kind, s->chunk.at);
+    else if (kind != SET_KEEP || s->chunk.kind != CO_CHUNK_FULL)
+        return 0;
+    return 1;
+}
+
 /* ---- a chunk ------------------------------------------------------------------------------------------- */
 
 /* By an array of many members, after which all members are counted. */
@@ -217,6 +325,10 @@ static void change_by_many(struct changed *c, enum set_change_kind kind, const s
 static void change_by(struct changed *c, enum set_change_kind kind, const struct side *s)
 {
     const int many = s->chunk.kind == CO_CHUNK_ARRAY && s->chunk.entries >= MANY;
+    if (changes_few(c, kind, s))
+        return;
+    if (c->entries)
+        spread(c);
     if (!sets_chunk_is_array(&s->chunk) || (many && kind == SET_KEEP))
         change_by_bitmap(c, kind, s);
     else if (many)
@@ -243,7 +355,7 @@ static const struct set_lines *first_lines(const struct set_work *s, const struc
 {
     if (p->kind != CO_CHUNK_BITMAP)
         return NULL;
-    return next ? next->first : s->by_lines ? &s->by_lines[p->entries] : NULL;
+    return next ? next->first : s->by_forms ? &s->by_forms[p->entries].lines : NULL;
 }
 
 /* The block that is empty becomes the first chunk, or what comes of both. */
@@ -255,7 +367,16 @@ static void change_empty(struct changed *c, const struct side *first, const stru
         put_together(c, first->chunk.at, &first->lines, second->chunk.at, &second->lines, op_of(next));
         return;
     }
-    if (bitmaps) {
+    if (c->arrays && is_few(&first->chunk)) {
+        co_u16 room[2][SET_FEW_MOST];
+        const co_u16 *a = array_of(&first->chunk, room[0]);
+        if (next && is_few(&second->chunk)) {
+            put_merged(c, next, a, first->chunk.entries, array_of(&second->chunk, room[1]),
+                       second->chunk.entries);
+            return;
+        }
+        put_array(c, a, first->chunk.entries);
+    } else if (bitmaps) {
         copy_bitmap(c, first);
     } else {
         clear(c);
@@ -279,8 +400,14 @@ co_u32 set_block_change(const struct sets_vectors *vectors, const struct set_wor
 {
     const struct set_piece *p = &s->piece[i];
     const struct set_second *next = s->second ? &s->second[i] : NULL;
-    struct set_lines *lines = &s->lines[p->block];
-    struct changed c = {vectors, set_block_words(s, p->block), *lines, p->before, (int)s->flat};
+    struct set_form *form = &s->forms[p->block];
+    struct changed c = {.vectors = vectors,
+                        .words = set_block_words(s, p->block),
+                        .lines = form->lines,
+                        .entries = p->fill == SET_AS_IS ? form->entries : 0,
+                        .card = p->before,
+                        .flat = (int)s->flat,
+                        .arrays = !s->flat && !s->plain};
     enum set_change_kind kind = (enum set_change_kind)s->kind;
     struct side first = side_of(p->at, p->kind, p->entries, first_lines(s, p, next)), second = first;
     begin(&c, p);
@@ -295,6 +422,6 @@ co_u32 set_block_change(const struct sets_vectors *vectors, const struct set_wor
     } else {
         change_by(&c, kind, &first);
     }
-    *lines = c.lines;
+    *form = (struct set_form){c.lines, c.card ? c.entries : 0, 0};
     return c.card;
 }

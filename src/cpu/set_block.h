@@ -14,6 +14,9 @@ CO_INLINE co_u64 *set_block_words(const struct set_work *s, co_u64 k)
 /* Writes zeros where there may be members. */
 void set_block_clear(co_u64 *words, const struct set_lines *);
 
+/* A block that is an array becomes a bitmap. */
+void set_block_spread(const struct sets_vectors *, const struct set_work *, co_u64 block);
+
 /* WORK for piece i, which has a block: members it has then. */
 co_u32 set_block_change(const struct sets_vectors *, const struct set_work *, co_u64 i);
 
