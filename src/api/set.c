@@ -132,6 +132,8 @@ cohort_status cohort_set_update(cohort_set *set, cohort_set_op op, const cohort_
                             (int)d.type);
     if (set_members_fit(set, &d))
         return set_members(set, (enum set_change_kind)op, &d);
+    if (set_few_fit(set, &d))
+        return set_few(set, call, (enum set_change_kind)op, &d);
     status = cohort_sets_build(context, &d, &by);
     if (!status && by->counts.sets > 1)
         status = context_fail(context, COHORT_RANGE, "%s: source has %llu sets; it may have one", call,

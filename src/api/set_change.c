@@ -79,18 +79,23 @@ static void leave_out(struct changing *c)
         c->by.n--;
 }
 
+cohort_status set_check_greatest(const struct changing *c, co_u64 greatest)
+{
+    const co_u64 limit = c->set->state.view.limit;
+    if (!comes_near(c) || (greatest < limit && c->by.piece[c->by.n - 1].key <= set_last_key(c)))
+        return COHORT_OK;
+    return context_fail(c->context, COHORT_RANGE, "%s: the member %llu is not below the set's limit, %llu",
+                        c->call, (unsigned long long)greatest, (unsigned long long)limit);
+}
+
 /* Members are below the limit. */
 static cohort_status check_limit(const struct changing *c, const cohort_sets *by, uint64_t number)
 {
-    co_u64 limit = c->set->state.view.limit, greatest = 0;
+    co_u64 greatest = 0;
     if (!comes_near(c))
         return COHORT_OK;
     cohort_status status = greatest_of(by, number, &greatest);
-    if (!status && (greatest >= limit || c->by.piece[c->by.n - 1].key > set_last_key(c)))
-        status =
-            context_fail(c->context, COHORT_RANGE, "%s: the member %llu is not below the set's limit, %llu",
-                         c->call, (unsigned long long)greatest, (unsigned long long)limit);
-    return status;
+    return status ? status : set_check_greatest(c, greatest);
 }
 
 /* ---- what is needed ------------------------------------------------------------------------------------ */

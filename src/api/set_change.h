@@ -43,6 +43,9 @@ int set_pieces_ascend(const struct set_pieces *);
 /* The change, whose pieces are listed. */
 cohort_status set_change_listed(struct changing *);
 
+/* Is the greatest member of the change below the set's limit, where it must be? COHORT_RANGE. */
+cohort_status set_check_greatest(const struct changing *, co_u64 greatest);
+
 /* The last chunk that is not beyond the limit. */
 co_u64 set_last_key(const struct changing *);
 
