@@ -117,7 +117,8 @@ static cohort_status cut(struct changing *c, const struct few *f)
     return status;
 }
 
-cohort_status set_few(cohort_set *set, const char *call, enum set_change_kind kind, const cohort_sets_source *d)
+cohort_status set_few(cohort_set *set, const char *call, enum set_change_kind kind,
+                      const cohort_sets_source *d)
 {
     struct changing c = {.context = set->context, .call = call, .set = set, .kind = kind};
     struct few f;

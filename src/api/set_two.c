@@ -32,7 +32,8 @@ static int is_below(const struct changing *c, const struct set_operand *o, const
     return key == set_last_key(c) && limit % CO_CHUNK_IDS == 0;
 }
 
-static int stays_below(const struct both *b, const struct set_operand *first, const struct set_operand *second)
+static int stays_below(const struct both *b, const struct set_operand *first,
+                       const struct set_operand *second)
 {
     const int x = is_below(b->c, first, &b->side[0]), y = is_below(b->c, second, &b->side[1]);
     return b->op == COHORT_SETS_AND ? x || y : b->op == COHORT_SETS_ANDNOT ? x : x && y;
@@ -113,8 +114,8 @@ static cohort_status room_for(struct changing *c, uint64_t n)
     cohort_status status = set_pieces_room(c->context, c->call, n, &c->by);
     c->by.n = 0;
     if (!status && !(c->second = malloc((n + 1) * sizeof *c->second)))
-        status = context_fail(c->context, COHORT_NO_MEMORY, "%s: no memory for a list of %llu chunks", c->call,
-                              (unsigned long long)n);
+        status = context_fail(c->context, COHORT_NO_MEMORY, "%s: no memory for a list of %llu chunks",
+                              c->call, (unsigned long long)n);
     return status;
 }
 

@@ -136,7 +136,8 @@ static void measure_range(void *arg, uint64_t begin, uint64_t end, unsigned work
     for (uint64_t c = begin; c < end; c++) {
         struct sets_measure m = {CO_CHUNK_IDS, 1, ~0ull};
         if (s->entries[c])
-            m = measure_array(w->vectors, (const co_u16 *)(const void *)words_of(s, c), (co_u32)s->entries[c]);
+            m = measure_array(w->vectors, (const co_u16 *)(const void *)words_of(s, c),
+                              (co_u32)s->entries[c]);
         else if (s->words[c])
             m = sets_bitmap_measure(words_of(s, c));
         s->cards[c] = m.card;
@@ -243,8 +244,7 @@ static void look_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     for (uint64_t base = begin; base < end; base += 32) {
         co_u32 word = 0;
         for (uint64_t i = base; i < end && i < base + 32; i++)
-            word |= (co_u32)contains(q, sets_number(q->values, i, (int)q->view.wide))
-                    << (i - base);
+            word |= (co_u32)contains(q, sets_number(q->values, i, (int)q->view.wide)) << (i - base);
         bits_put_word(q->hit, base, q->n, word);
     }
 }

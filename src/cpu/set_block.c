@@ -15,6 +15,7 @@
 
 #define LINE_WORDS 8u
 #define DENSE      80u  /* lines from which on all are put together */
+#define SINGLES    4u   /* numbers that go one by one into an array that has more, or out of it */
 #define MANY       256u /* members of an array for which it becomes a bitmap, or the block is counted anew */
 
 /* A block, a chunk of a collection, or a part of a list. */
@@ -109,10 +110,10 @@ static void put_together(struct changed *c, const co_u64 *a, const struct set_li
 {
     const int own = a == c->words;
     const co_u32 before = c->card;
-    struct set_lines work = op == SETS_AND                ? lines_both(in_a, in_b)
-                            : op == SETS_ANDNOT           ? own ? lines_both(in_a, in_b) : *in_a
-                            : own                         ? *in_b
-                                                          : lines_either(in_a, in_b);
+    struct set_lines work = op == SETS_AND      ? lines_both(in_a, in_b)
+                            : op == SETS_ANDNOT ? own ? lines_both(in_a, in_b) : *in_a
+                            : own               ? *in_b
+                                                : lines_either(in_a, in_b);
     if (count_lines(&work) >= DENSE) {
         struct sets_measure m = c->vectors->words(c->words, a, b, op);
         c->lines = lines_of_digest(m.digest);
@@ -265,8 +266,8 @@ static int is_few(const struct sets_chunk *s)
 }
 
 /* What comes of two arrays of few members. a may be the block. */
-static void put_merged(struct changed *c, enum set_change_kind kind, const co_u16 *a, co_u32 n, const co_u16 *b,
-                       co_u32 m)
+static void put_merged(struct changed *c, enum set_change_kind kind, const co_u16 *a, co_u32 n,
+                       const co_u16 *b, co_u32 m)
 {
     co_u16 room[2 * SET_FEW_MOST + SETS_VECTOR_ROOM];
     n = kind == SET_ADD || kind == SET_FLIP ? c->vectors->merge(op_of(kind), a, n, b, m, room)
@@ -277,11 +278,34 @@ static void put_merged(struct changed *c, enum set_change_kind kind, const co_u1
         put_bits(c, room, n);
 }
 
+/* One number into the block, which is an array, or out of it. */
+static void change_single(struct changed *c, enum set_change_kind kind, co_u16 v)
+{
+    co_u16 *at = (co_u16 *)(void *)c->words;
+    const co_u32 n = c->entries, i = co_chunk_array_lower(at, n, v);
+    const int has = i < n && at[i] == v;
+    if (has && kind != SET_ADD) {
+        memmove(at + i, at + i + 1, (n - i - 1) * sizeof *at);
+        c->entries = c->card = n - 1;
+    } else if (!has && kind != SET_REMOVE) {
+        memmove(at + i + 1, at + i, (n - i) * sizeof *at);
+        at[i] = v;
+        c->lines.of[0] |= 1ull << n / 32;
+        c->entries = c->card = n + 1;
+    }
+}
+
 /* The block, which is an array, by one of few members. */
 static void change_few(struct changed *c, enum set_change_kind kind, const struct sets_chunk *s)
 {
     co_u16 room[SET_FEW_MOST];
     const co_u16 *b = array_of(s, room);
+    if (kind != SET_KEEP && s->entries <= SINGLES && c->entries > s->entries &&
+        c->entries + s->entries <= SET_FEW_MOST) {
+        for (co_u32 i = 0; i < s->entries; i++)
+            change_single(c, kind, b[i]);
+        return;
+    }
     put_merged(c, kind, (const co_u16 *)(const void *)c->words, c->entries, b, s->entries);
 }
 
@@ -418,7 +442,8 @@ co_u32 set_block_change(const struct sets_vectors *vectors, const struct set_wor
             clear(&c);
         c.card = 0;
     } else if (!p->before && kind != SET_REMOVE && kind != SET_KEEP) {
-        change_empty(&c, &first, &second, next ? (enum set_change_kind)next->change : (enum set_change_kind)0);
+        change_empty(&c, &first, &second,
+                     next ? (enum set_change_kind)next->change : (enum set_change_kind)0);
     } else {
         change_by(&c, kind, &first);
     }

@@ -14,8 +14,8 @@ AVX512 static inline __m512i set_line_ones(__m512i v)
 #endif
 }
 
-AVX512 static inline struct set_line_sums set_lines_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op,
-                                                        const struct set_lines *lines)
+AVX512 static inline struct set_line_sums set_lines_any(co_u64 *to, const co_u64 *a, const co_u64 *b,
+                                                        co_u32 op, const struct set_lines *lines)
 {
     struct set_line_sums sums = {0, 0, {{0, 0}}};
     __m512i before = _mm512_setzero_si512(), after = before;

@@ -94,7 +94,7 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 
 static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
                                           digest_plain, change_plain, NULL,          sets_sweep_plain,
-                                          256,          NULL,          lines_plain};
+                                          256,          NULL,         lines_plain};
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)
 {
