@@ -14,6 +14,7 @@
 #include "sets_change.h"
 
 #define LINE_WORDS 8u
+#define SCATTERED  40u  /* lines from which on a block is cleared whole */
 #define DENSE      80u  /* lines from which on all are put together */
 #define SINGLES    4u   /* numbers that go one by one into an array that has more, or out of it */
 #define MANY       256u /* members of an array for which it becomes a bitmap, or the block is counted anew */
@@ -84,7 +85,8 @@ static struct set_lines lines_of_digest(co_u64 digest)
     return (struct set_lines){{twice(digest & 0xffffffffu), twice(digest >> 32)}};
 }
 
-void set_block_clear(co_u64 *words, const struct set_lines *l)
+/* In these lines alone. */
+static void clear_lines(co_u64 *words, const struct set_lines *l)
 {
     for (co_u32 half = 0; half < 2; half++, words += 64 * LINE_WORDS) {
         if (l->of[half] == ~0ull)
@@ -92,6 +94,14 @@ void set_block_clear(co_u64 *words, const struct set_lines *l)
         for (co_u64 left = l->of[half] + 1 ? l->of[half] : 0; left; left &= left - 1)
             memset(words + (co_u32)__builtin_ctzll(left) * LINE_WORDS, 0, LINE_WORDS * sizeof *words);
     }
+}
+
+void set_block_clear(co_u64 *words, const struct set_lines *l)
+{
+    if (count_lines(l) < SCATTERED)
+        clear_lines(words, l);
+    else
+        memset(words, 0, CO_CHUNK_BYTES);
 }
 
 static void clear(struct changed *c)
@@ -122,7 +132,7 @@ static void put_together(struct changed *c, const co_u64 *a, const struct set_li
     }
     if (!own || op == SETS_AND) { /* what else there is goes */
         struct set_lines rest = lines_without(&c->lines, &work);
-        set_block_clear(c->words, &rest);
+        clear_lines(c->words, &rest);
         c->lines = no_lines;
         c->card = 0;
     }
