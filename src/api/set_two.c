@@ -55,6 +55,7 @@ static void put(const struct both *b, int side, const struct set_piece *p, const
     struct changing *c = b->c;
     struct set_second *next = &c->second[c->by.n];
     *next = (struct set_second){.first = lines_of(b, side, p)};
+    next->sure = (b->side[side].forms != NULL) | (co_u32)(b->side[!side].forms != NULL) << 1;
     if (by) {
         next->at = by->at;
         next->lines = lines_of(b, !side, by);

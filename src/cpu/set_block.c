@@ -23,6 +23,7 @@
 struct side {
     struct sets_chunk chunk;
     struct set_lines lines; /* of a bitmap */
+    int sure; /* it is a working set's: an array ascends. Those of a file need not that was mapped */
 };
 
 struct changed {
@@ -269,10 +270,19 @@ static const co_u16 *array_of(const struct sets_chunk *s, co_u16 *room)
     return room;
 }
 
-/* Is the chunk an array of few members? */
-static int is_few(const struct sets_chunk *s)
+static int ascends(const struct sets_chunk *s)
 {
-    return sets_chunk_is_array(s) && s->entries <= SET_FEW_MOST;
+    co_u32 falls = 0;
+    for (co_u32 i = 1; i < s->entries; i++)
+        falls |= sets_chunk_entry(s, i) <= sets_chunk_entry(s, i - 1);
+    return !falls;
+}
+
+/* Is the chunk an array of few members, as a block may be one? */
+static int is_few(const struct side *s)
+{
+    return sets_chunk_is_array(&s->chunk) && s->chunk.entries <= SET_FEW_MOST &&
+           (s->sure || ascends(&s->chunk));
 }
 
 /* What comes of two arrays of few members. a may be the block. */
@@ -338,7 +348,7 @@ static int changes_few(struct changed *c, enum set_change_kind kind, const struc
     const int goes = kind == SET_KEEP || kind == SET_REMOVE;
     if (!c->entries)
         return 0;
-    if (is_few(&s->chunk))
+    if (is_few(s))
         change_few(c, kind, &s->chunk);
     else if (goes && s->chunk.kind == CO_CHUNK_BITMAP)
         change_few_by_bits(c, kind, s->chunk.at);
@@ -378,10 +388,10 @@ static void change_by(struct changed *c, enum set_change_kind kind, const struct
 }
 
 /* lines: of the bitmap, where they are known. */
-static struct side side_of(const void *at, co_u32 kind, co_u32 entries, const struct set_lines *lines)
+static struct side side_of(const void *at, co_u32 kind, co_u32 entries, const struct set_lines *lines,
+                           int sure)
 {
-    struct side s = {{at, kind, entries, 0, 0}, lines ? *lines : all_lines};
-    return s;
+    return (struct side){{at, kind, entries, 0, 0}, lines ? *lines : all_lines, sure};
 }
 
 static const struct set_lines *first_lines(const struct set_work *s, const struct set_piece *p,
@@ -401,10 +411,10 @@ static void change_empty(struct changed *c, const struct side *first, const stru
         put_together(c, first->chunk.at, &first->lines, second->chunk.at, &second->lines, op_of(next));
         return;
     }
-    if (c->arrays && is_few(&first->chunk)) {
+    if (c->arrays && is_few(first)) {
         co_u16 room[2][SET_FEW_MOST];
         const co_u16 *a = array_of(&first->chunk, room[0]);
-        if (next && is_few(&second->chunk)) {
+        if (next && is_few(second)) {
             put_merged(c, next, a, first->chunk.entries, array_of(&second->chunk, room[1]),
                        second->chunk.entries);
             return;
@@ -443,10 +453,12 @@ co_u32 set_block_change(const struct sets_vectors *vectors, const struct set_wor
                         .flat = (int)s->flat,
                         .arrays = !s->flat && !s->plain};
     enum set_change_kind kind = (enum set_change_kind)s->kind;
-    struct side first = side_of(p->at, p->kind, p->entries, first_lines(s, p, next)), second = first;
+    struct side first = side_of(p->at, p->kind, p->entries, first_lines(s, p, next),
+                                next ? (int)(next->sure & 1) : s->by_forms != NULL),
+                second = first;
     begin(&c, p);
     if (next && next->change)
-        second = side_of(next->at, next->kind, next->entries, next->lines);
+        second = side_of(next->at, next->kind, next->entries, next->lines, (int)(next->sure >> 1));
     if (p->kind == SET_CHUNK_NOTHING) { /* the block of a flat set stays where it is, others go back */
         if (s->flat)
             clear(&c);

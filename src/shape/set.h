@@ -44,12 +44,13 @@ struct set_form {
 #define SET_FEW_MOST 1024u /* entries of such an array */
 
 /* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a third.
- * Lines: of the piece's own chunk, and of this one, where they are known. */
+ * Lines: of the piece's own chunk, and of this one, where they are known. Sure: bit 0, the piece's own chunk is
+ * a working set's, whose arrays ascend; bit 1, this one is. */
 struct set_second {
     const void *at;
     const struct set_lines *first, *lines;
     co_u32 kind, entries;
-    co_u32 change, reserved; /* a set_change_kind; 0: nothing more is to be done */
+    co_u32 change, sure; /* a set_change_kind; 0: nothing more is to be done */
 };
 
 /* ---- the directory and the pool, in the context's memory ----------------------------------------------- */
