@@ -4,8 +4,8 @@
 
 #include "api/set.h"
 
-/* The chunks of a set, as pieces of a change. forms: of the blocks of a working set, of which bitmaps have the
- * numbers of their blocks as entries; NULL: of a collection, or a device's. */
+/* The chunks of a set, as pieces of a change. forms: of the blocks of a working set, of which bitmaps
+ * have the numbers of their blocks as entries; NULL: of a collection, or a device's. */
 struct set_pieces {
     struct set_piece *piece;
     uint64_t n;

@@ -1,5 +1,5 @@
-/* set_few.c: updates of a working set by few integers in the host's memory. They are put in order where the call
- * has them, and cut into pieces: no collection is made of them. */
+/* set_few.c: updates of a working set by few integers in the host's memory. They are put in order where
+ * the call has them, and cut into pieces: no collection is made of them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* set_pieces.c: the chunks that a working set is changed by, listed by the host. The directory of what the set
- * is changed by is read by the host, its members only where they lie. */
+/* set_pieces.c: the chunks that a working set is changed by, listed by the host. The directory of what
+ * the set is changed by is read by the host, its members only where they lie. */
 #include <stdlib.h>
 
 #include "api/set_change.h"

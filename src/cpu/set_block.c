@@ -1,12 +1,12 @@
 /* cpu/set_block.c: changes of one block of a working set.
  *
- * A block has 128 lines of 512 bits, and a bit of each says whether there may be members. So of blocks with
- * few members, which most sparse sets have, little is read and written: bitmaps are put together in the lines
- * that matter, and what was left in a block by the chunk that had it before is cleared where there was
- * something. Dense ones are put together whole, which spares the steps from line to line.
+ * A block has 128 lines of 512 bits, and a bit of each says whether there may be members. So of blocks
+ * with few members, which most sparse sets have, little is read and written: bitmaps are put together in
+ * the lines that matter, and what was left in a block by the chunk that had it before is cleared where
+ * there was something. Dense ones are put together whole, which spares the steps from line to line.
  *
- * A block that came of an array of few members is one itself, until it has more, or somebody asks for a view of
- * the set, in which all blocks are bitmaps. Sparse sets are then met as their arrays are. */
+ * A block that came of an array of few members is one itself, until it has more, or somebody asks for a
+ * view of the set, in which all blocks are bitmaps. Sparse sets are then met as their arrays are. */
 #include "set_block.h"
 
 #include <string.h>

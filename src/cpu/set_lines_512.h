@@ -1,5 +1,5 @@
-/* cpu/set_lines_512.h: two bitmaps put together in some of their lines, with AVX-512; a part of the files that
- * sets_network.h names. */
+/* cpu/set_lines_512.h: two bitmaps put together in some of their lines, with AVX-512; a part of the files
+ * that sets_network.h names. */
 #ifndef COHORT_CPU_SET_LINES_512_H
 #define COHORT_CPU_SET_LINES_512_H
 

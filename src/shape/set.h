@@ -43,9 +43,9 @@ struct set_form {
 
 #define SET_FEW_MOST 1024u /* entries of such an array */
 
-/* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a third.
- * Lines: of the piece's own chunk, and of this one, where they are known. Sure: bit 0, the piece's own chunk is
- * a working set's, whose arrays ascend; bit 1, this one is. */
+/* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a
+ * third. Lines: of the piece's own chunk, and of this one, where they are known. Sure: bit 0, the piece's
+ * own chunk is a working set's, whose arrays ascend; bit 1, this one is. */
 struct set_second {
     const void *at;
     const struct set_lines *first, *lines;
@@ -112,8 +112,8 @@ struct set_work {
     co_u64 *told; /* the least set_verdict that is not ENOUGH */
     co_u32 wide;
     co_u32 plain; /* a CPU's: there is a view, so all blocks are bitmaps */
-    /* A CPU's; NULL of a GPU. Of each block; and of those of the working set that pieces are of, whose bitmaps
-     * have the block's number as entries. NULL: of a collection. */
+    /* A CPU's; NULL of a GPU. Of each block; and of those of the working set that pieces are of, whose
+     * bitmaps have the block's number as entries. NULL: of a collection. */
     struct set_form *forms;
     const struct set_form *by_forms;
     const struct set_second *second; /* of each piece; NULL: there are none */

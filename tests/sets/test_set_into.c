@@ -1,5 +1,5 @@
-/* test_set_into.c: operations on two sets whose answer goes into a working set: a third one, or one of the two.
- * Chunks of all that a chunk can be meet those of all others. */
+/* test_set_into.c: operations on two sets whose answer goes into a working set: a third one, or one of
+ * the two. Chunks of all that a chunk can be meet those of all others. */
 #include <stdlib.h>
 
 #include "api/set.h"
@@ -33,8 +33,8 @@ static uint64_t draw_chunk(struct test *t, int kind, uint64_t key, uint64_t *at)
     return had;
 }
 
-/* `chunks` chunks from the first key on. Of 64 or more side 0 and side 1 together have every kind beside every
- * other one; a simulated GPU does fewer. */
+/* `chunks` chunks from the first key on. Of 64 or more side 0 and side 1 together have every kind beside
+ * every other one; a simulated GPU does fewer. */
 static struct plain draw_side(struct test *t, int side, uint64_t first, uint64_t chunks)
 {
     uint64_t *at = malloc((chunks * 65536 + 1) * sizeof *at), n = 0;
@@ -292,7 +292,8 @@ static void few(struct test *t)
         }
 }
 
-/* A source that is wrong is told in the same way, however few it has, and one that is beyond the limit too. */
+/* A source that is wrong is told in the same way, however few it has, and one that is beyond the limit
+ * too. */
 static void few_refused(struct test *t)
 {
     const uint32_t beyond[3] = {5, 100, 7};
