@@ -223,7 +223,7 @@ static void keep_each(struct changed *c, const struct side *s)
     add_each(c, &k);
 }
 
-/* ---- blocks that are arrays ------------------------------------------------------------------------------ */
+/* ---- blocks that are arrays ---------------------------------------------------------------------------- */
 
 /* The block becomes the array, of n members, n up to SET_FEW_MOST; what lies behind it stays. */
 static void put_array(struct changed *c, const co_u16 *from, co_u32 n)
