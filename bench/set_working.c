@@ -1,5 +1,5 @@
-/* set_working.c: working sets, in chunks and flat: made from integers in no order, and AND of two into the
- * first. */
+/* set_working.c: working sets, in chunks and flat: made from integers in no order, AND of two into the first,
+ * and into a third one. */
 #include "set.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 typedef struct working {
     const set_bench *s;
     cohort_set *set[2], *first; /* first: the first set as it is before an AND */
+    cohort_set *third;
     cohort_sets_source source;
     cohort_sets_query_desc query;
 } working;
@@ -34,6 +35,14 @@ static cohort_status work_and(void *arg)
     return cohort_sets_query(w->s->b->dev.context, &w->query);
 }
 
+static cohort_status work_third(void *arg)
+{
+    working *w = arg;
+    cohort_sets_query_desc d = w->query;
+    d.into = w->third;
+    return cohort_sets_query(w->s->b->dev.context, &d);
+}
+
 static uint64_t member_entry(const void *arg, uint64_t i)
 {
     return set_working_member(*(const uint64_t *)arg, i);
@@ -47,12 +56,12 @@ static int measure(working *w, const char *name, const char *keys, bench_work be
     bench_job job = {before, work, w, (double)s->sizes.working, 1, 1};
     const cohort_limits *l = &s->b->dev.limits;
     /* a member is read and put in its place; of two bitmaps each word is read, and the one written */
-    if (work == work_add)
+    if (work == work_add) {
         bench_row_limit(&s->b->dev, &row, 'R', SET_WORKING_LIMIT / 8);
-    else
-        row.limit = l->copy_bytes / (3.0 * SET_WORKING_LIMIT / 8) * job.items;
-    if (work == work_and)
-        snprintf(row.limit_name, sizeof row.limit_name, "B/bitmaps");
+        return bench_measure(s->b, &row, &job, fault);
+    }
+    row.limit = l->copy_bytes / (3.0 * SET_WORKING_LIMIT / 8) * job.items;
+    snprintf(row.limit_name, sizeof row.limit_name, "B/bitmaps");
     return bench_measure(s->b, &row, &job, fault);
 }
 
@@ -65,6 +74,8 @@ static cohort_status make(working *w, cohort_set_layout layout)
     cohort_status status = cohort_set_create(context, &options, &w->set[0]);
     if (!status)
         status = cohort_set_create(context, &options, &w->set[1]);
+    if (!status)
+        status = cohort_set_create(context, &options, &w->third);
     return status ? status : cohort_set_create(context, &options, &w->first);
 }
 
@@ -113,10 +124,13 @@ static int measure_layout(const set_bench *s, cohort_set_layout layout, const ch
         status = measure(&w, "set update add", keys, work_clear, work_add, fault);
     if (!status)
         status = measure(&w, "set and into", keys, work_again, work_and, fault);
+    if (!status)
+        status = measure(&w, "set and to third", keys, work_again, work_third, fault);
     cohort_free(s->b->dev.context, (void *)(uintptr_t)w.source.members);
     cohort_set_destroy(w.set[0]);
     cohort_set_destroy(w.set[1]);
     cohort_set_destroy(w.first);
+    cohort_set_destroy(w.third);
     set_give(s, pair);
     return status;
 }

@@ -374,6 +374,12 @@ void working(Run &r, const set_sizes &sizes)
     timed(
         "set and into", [&] { return roaring_bitmap_copy(sets[0]); },
         [&] { roaring_bitmap_and_inplace(changed, sets[1]); });
+    timed(
+        "set and to third", [] { return roaring_bitmap_create(); },
+        [&] {
+            roaring_bitmap_free(changed);
+            changed = roaring_bitmap_and(sets[0], sets[1]);
+        });
     for (Set *set : {sets[0], sets[1], changed})
         roaring_bitmap_free(set);
 }

@@ -302,10 +302,12 @@ typedef struct cohort_sets_query_desc {
 
 /* Answers all rows; on a GPU in one launch, whatever their sizes. COHORT_RANGE: a member that is no set;
  * in device memory it counts as empty, and cohort_wait tells of it. Costs what the chunks cost that the
- * operands share (AND), or have (OR): chunks that are absent or full cost nothing. Working sets are copied
- * into a collection first, which waits. `into` becomes the answer when it is known, or stays as it was
- * where the call fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is not
- * below its limit. AND, OR, XOR, and ANDNOT with `into` first, of two operands alone, take no second set. */
+ * operands share (AND), or have (OR): chunks that are absent or full cost nothing. Working sets are
+ * copied into a collection first, which waits. `into` becomes the answer when it is known, or stays as it
+ * was where the call fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is
+ * not below its limit. AND, OR, XOR, and ANDNOT with `into` first, of two operands alone, take no second
+ * set. On a CPU context no collection is made of working sets either, where `into` is neither of the two,
+ * unless its pool may be too small, or a member beyond its limit. */
 COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
 
 /* ---- looking into sets
@@ -420,7 +422,8 @@ COHORT_API cohort_status cohort_sets_containing(cohort_sets *sets, const cohort_
  *
  * Directory, pool and blocks, or the bitmap, lie in the context's memory, on a GPU context the device's, and
  * its kernels work on them: they take blocks from the pool and give them back, by a queue of the blocks that
- * are free. An update copies 48 bytes for each chunk that it touches from the host to the device, and no
+ * are free. On a CPU context a block of few members holds them as an array until somebody asks for a view of
+ * the set. An update copies 48 bytes for each chunk that it touches from the host to the device, and no
  * members; the host waits once, for the word that there is enough. */
 typedef enum cohort_set_layout {
     /* flat with a `limit` of up to 2^24, else chunks */
@@ -470,8 +473,9 @@ typedef struct cohort_set_info {
     uint64_t chunks, full;
     /* of the pool */
     uint64_t blocks, blocks_used;
-    /* of memory: all blocks, 4 bytes more for each, 256, and the directory's nodes of 532 bytes: all that
-     * there can be, or at first 1,024 and one for 16 blocks, and twice as many when they do not suffice */
+    /* of memory: all blocks, 4 bytes more for each, on a CPU context 28, or 24 of each chunk of a flat
+     * set, 256, and the directory's nodes of 532 bytes: all that there can be, or at first 1,024 and one
+     * for 16 blocks, and twice as many when they do not suffice */
     uint64_t bytes;
 } cohort_set_info;
 
@@ -501,9 +505,10 @@ typedef enum cohort_set_op {
 COHORT_API cohort_status cohort_set_update(cohort_set *set, cohort_set_op op,
                                            const cohort_sets_source *source);
 
-/* The set becomes empty. All blocks go back to the pool, no memory to the system. Does not wait. 4 bytes a
- * block are written; of a flat set the chunks with members are cleared. COHORT_NULL. COHORT_DEVICE_ERROR: the
- * set is only to be destroyed then. */
+/* The set becomes empty. All blocks go back to the pool, no memory to the system. Does not wait. 4 bytes
+ * a block are written, on a CPU context for each one that came back since the set was empty; of a flat
+ * set the chunks with members are cleared. COHORT_NULL. COHORT_DEVICE_ERROR: the set is only to be
+ * destroyed then. */
 COHORT_API cohort_status cohort_set_clear(cohort_set *set);
 
 /* `to` becomes what `from` is. Same context and type; limits, layouts and pools may differ. COHORT_RANGE: a
@@ -523,7 +528,8 @@ COHORT_API cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, 
 /* A view for code of the user's own (cohort/device/set.h): the directory itself, on a GPU context for
  * kernels. Whatever is enqueued behind a change sees the set as it is then. Valid until the set is destroyed,
  * or until an update makes room for more nodes of the directory, which those of sets with a limit of up to
- * 2^32 never do. Does not wait. O(1). */
+ * 2^32 never do. Does not wait. O(1); the first view on a CPU context makes bitmaps of all blocks that are
+ * arrays, and from then on there are none. */
 COHORT_API cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view *view);
 
 #ifdef __cplusplus

@@ -133,6 +133,8 @@ cohort_status cohort_set_update(cohort_set *set, cohort_set_op op, const cohort_
                             (int)d.type);
     if (set_members_fit(set, &d))
         return set_members(set, (enum set_change_kind)op, &d);
+    if (set_few_fit(set, &d))
+        return set_few(set, call, (enum set_change_kind)op, &d);
     status = cohort_sets_build(context, &d, &by);
     if (!status && by->counts.sets > 1)
         status = context_fail(context, COHORT_RANGE, "%s: source has %llu sets; it may have one", call,
@@ -196,6 +198,7 @@ cohort_status cohort_set_contains(const cohort_set *set, uint64_t n, const void 
         return context_fail(NULL, COHORT_NULL, "cohort_set_contains: set is NULL");
     memset(&look, 0, sizeof look);
     look.view = set->state.view;
+    look.forms = set->state.own.forms;
     look.n = n;
     batch_open(&b, set->context, "cohort_set_contains");
     b.enter = enter_look;
@@ -248,5 +251,5 @@ cohort_status cohort_set_get_view(const cohort_set *set, struct cohort_set_view 
         return context_fail(set ? set->context : NULL, COHORT_NULL, "cohort_set_get_view: %s is NULL",
                             set ? "view" : "set");
     *view = set->state.view;
-    return COHORT_OK;
+    return set_spread((cohort_set *)(uintptr_t)set);
 }

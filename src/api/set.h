@@ -51,6 +51,9 @@ cohort_status set_do(const cohort_set *, struct set_work *, enum set_phase, co_u
 /* Room for so many nodes in all, if there is less. COHORT_NO_MEMORY changes nothing. Waits. */
 cohort_status set_grow(cohort_set *, uint64_t nodes);
 
+/* From now on all blocks are bitmaps, as a view of the directory has them. */
+cohort_status set_spread(cohort_set *);
+
 /* Takes all members out. */
 cohort_status set_empty(cohort_set *);
 
@@ -91,8 +94,15 @@ cohort_status set_go(const cohort_set *set, struct set_work *work, uint64_t node
 int set_members_fit(const cohort_set *set, const cohort_sets_source *source);
 cohort_status set_members(cohort_set *set, enum set_change_kind kind, const cohort_sets_source *source);
 
-/* set_in_place.c: a query, all checked, whose answer goes into one of its two operands. sets: of collections.
- * *done: 0, it is none, or needs blocks that it would give back; nothing has been done. Waits. */
+/* set_few.c: is the source one of few integers in the host's memory, which is the context's? Then the
+ * change. */
+int set_few_fit(const cohort_set *set, const cohort_sets_source *source);
+cohort_status set_few(cohort_set *set, const char *call, enum set_change_kind kind,
+                      const cohort_sets_source *source);
+
+/* set_in_place.c: a query, all checked, of two operands, whose answer goes into one of them, or on the
+ * host into a third set. sets: of collections. *done: 0, it is none, or needs blocks that it would give
+ * back; nothing has been done. Waits. */
 cohort_status set_in_place(cohort_context *context, const char *call, const cohort_sets_query_desc *desc,
                            uint64_t sets, int *done);
 

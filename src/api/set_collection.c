@@ -17,6 +17,7 @@ struct chunks {
     uint64_t *keys;   /* of each chunk, */
     uint64_t *places; /* what it comes to, */
     uint64_t *words;  /* and its block's address; 0: it is full */
+    co_u64 *arrays;   /* a CPU's: entries of the block, if it is an array */
 };
 
 /* Units of the pool that a chunk of so many members takes, at most. */
@@ -29,6 +30,7 @@ static uint64_t units_most(co_u32 card)
 static cohort_status list_set(struct chunks *c, const cohort_set *set, uint64_t at, uint64_t n)
 {
     const co_u32 *blocks = set->state.own.blocks;
+    const struct set_form *forms = set->state.own.forms;
     struct set_chunk *list = malloc((n + 1) * sizeof *list);
     if (!list)
         return context_fail(c->context, COHORT_NO_MEMORY, "no memory for a list of %llu chunks",
@@ -38,6 +40,7 @@ static cohort_status list_set(struct chunks *c, const cohort_set *set, uint64_t 
         int full = list[i].card == CO_CHUNK_IDS;
         c->keys[at + i] = list[i].key;
         c->words[at + i] = full ? 0 : (uintptr_t)(blocks + (co_u64)list[i].block * CO_CHUNK_WORDS);
+        c->arrays[at + i] = full || !forms ? 0 : forms[list[i].block].entries;
         c->found->units += full ? 0 : units_most(list[i].card);
     }
     free(list);
@@ -72,12 +75,13 @@ static cohort_status list_all(struct chunks *c, cohort_set *const *sets)
     if (status)
         return status;
     uint64_t chunks = c->found->chunks;
-    c->keys = malloc((3 * chunks + 1) * sizeof *c->keys);
+    c->keys = malloc((4 * chunks + 1) * sizeof *c->keys);
     if (!c->keys)
         return context_fail(c->context, COHORT_NO_MEMORY, "no memory for a list of %llu chunks",
                             (unsigned long long)chunks);
     c->places = c->keys + chunks;
     c->words = c->places + chunks;
+    c->arrays = (void *)(c->words + chunks);
     for (uint64_t i = 0; i < c->n && !status; i++)
         status = list_set(c, sets[i], c->first[i], c->first[i + 1] - c->first[i]);
     return status;
@@ -112,7 +116,7 @@ static cohort_status put_all(struct chunks *c, struct sets_rooms *rooms)
         f->units = 0;
         return status;
     }
-    struct set_chunks step = {f->chunks, words, f->cards, f->places, f->digests, f->pool};
+    struct set_chunks step = {f->chunks, words, c->arrays, f->cards, f->places, f->digests, f->pool};
     status = context_copy(context, f->keys, c->keys, bytes);
     if (!status)
         status = context_copy(context, words, c->words, bytes);

@@ -1,6 +1,7 @@
-/* set_in_place.c: queries whose answer goes into one of their two operands, `a &= b` and the like. They
- * change the set where it is: no answer is written down first, and no second set is in memory. */
-#include "api/set.h"
+/* set_in_place.c: queries of two operands whose answer goes into a working set. Where it is one of them,
+ * `a &= b` and the like, they change the set where it is: no answer is written down first, and no second
+ * set is in memory. On the host the answer goes into a third set directly, too (set_two.c). */
+#include "api/set_change.h"
 
 #include <string.h>
 
@@ -43,19 +44,37 @@ static cohort_status change_by_itself(cohort_set *set, enum set_change_kind kind
     return kind == SET_KEEP || kind == SET_ADD ? COHORT_OK : set_empty(set);
 }
 
+static struct set_operand operand_of(const cohort_sets_query_desc *d, uint64_t sets, uint64_t member)
+{
+    struct set_operand o = {working_of(d, sets, member), NULL, member};
+    uint32_t c = 0;
+    if (o.working)
+        return o;
+    while (o.number >= d->collections[c]->view.sets)
+        o.number -= d->collections[c++]->view.sets;
+    o.sets = d->collections[c];
+    return o;
+}
+
 static cohort_status change_by(const char *call, const cohort_sets_query_desc *d, uint64_t sets,
                                uint64_t other)
 {
     const enum set_change_kind kind = kind_of(d->op);
-    cohort_set *working = working_of(d, sets, other);
-    uint32_t c = 0;
-    if (working == d->into)
-        return change_by_itself(working, kind);
-    if (working)
-        return set_change_by(d->into, call, kind, 1, working);
-    while (other >= d->collections[c]->view.sets)
-        other -= d->collections[c++]->view.sets;
-    return set_change(d->into, call, kind, 1, d->collections[c], other);
+    const struct set_operand by = operand_of(d, sets, other);
+    if (by.working == d->into)
+        return change_by_itself(by.working, kind);
+    return by.working ? set_change_by(d->into, call, kind, 1, by.working)
+                      : set_change(d->into, call, kind, 1, by.sets, by.number);
+}
+
+/* Into a set that is neither of the two. */
+static cohort_status into_third(const char *call, const cohort_sets_query_desc *d, uint64_t sets,
+                                const uint64_t *member, int *done)
+{
+    const struct set_operand first = operand_of(d, sets, member[0]), second = operand_of(d, sets, member[1]);
+    if (second.working == d->into || d->into->context->backend->own_memory != MEMORY_HOST)
+        return COHORT_OK;
+    return set_two(d->into, call, d->op, &first, &second, done);
 }
 
 cohort_status set_in_place(cohort_context *context, const char *call, const cohort_sets_query_desc *d,
@@ -73,7 +92,7 @@ cohort_status set_in_place(cohort_context *context, const char *call, const coho
         member[1] = first;
     }
     if (working_of(d, sets, member[0]) != d->into)
-        return COHORT_OK;
+        return into_third(call, d, sets, member, done);
     status = change_by(call, d, sets, member[1]);
     /* The blocks that the change gives back may do for the answer. */
     *done = status != COHORT_FULL;

@@ -31,16 +31,27 @@ cohort_status set_do(const cohort_set *set, struct set_work *work, enum set_phas
     return set->context->backend->set->step(set->context, &step);
 }
 
-/* All numbers are free, and there are no members. */
-static cohort_status set_up(cohort_set *set)
+/* All numbers are free, and there are no members. slots: of blocks, the first ones, that may not be zeros. */
+static cohort_status set_up(cohort_set *set, uint64_t slots)
 {
     struct set_work *own = &set->state.own;
     cohort_status status = COHORT_OK;
-    if (own->block_room)
-        status = context_fill(set->context, own->block_slots, 0, own->block_room * sizeof(co_u32));
+    if (slots)
+        status = context_fill(set->context, own->block_slots, 0, slots * sizeof(co_u32));
     if (!status)
         status = context_fill(set->context, own->node_slots, 0, own->node_room * sizeof(co_u32));
     return status ? status : set_do(set, own, SET_CLEAR, 0);
+}
+
+/* Slots of blocks that have been written since they were zeros: one for each block that was given back. Where
+ * that is not at hand, all. */
+static uint64_t written_slots(const cohort_set *set)
+{
+    const struct set_work *own = &set->state.own;
+    if (set->context->backend->own_memory != MEMORY_HOST)
+        return own->block_room;
+    const uint64_t written = own->words->blocks.given - own->block_room;
+    return written < own->block_room ? written : own->block_room;
 }
 
 cohort_status set_empty(cohort_set *set)
@@ -48,7 +59,18 @@ cohort_status set_empty(cohort_set *set)
     struct set_work wipe = set->state.own;
     wipe.items = set_chunks_below(set->state.view.limit);
     cohort_status status = wipe.flat ? set_do(set, &wipe, SET_WIPE, 0) : COHORT_OK;
-    return status ? status : set_up(set);
+    return status ? status : set_up(set, written_slots(set));
+}
+
+cohort_status set_spread(cohort_set *set)
+{
+    struct set_work *own = &set->state.own;
+    struct set_work spread = *own;
+    if (!own->forms || own->flat || own->plain)
+        return COHORT_OK;
+    spread.items = own->words->known;
+    own->plain = 1;
+    return set_do(set, &spread, SET_SPREAD, 0);
 }
 
 /* ---- taking -------------------------------------------------------------------------------------------- */
@@ -80,13 +102,33 @@ static void put_nodes(struct set_state *s, void *memory, uint64_t room)
     s->view.nodes = nodes;
 }
 
+/* Of what a CPU knows of each block. */
+static uint64_t form_bytes(const cohort_set *set, uint64_t blocks)
+{
+    const struct set_state *s = &set->state;
+    if (set->context->backend->own_memory != MEMORY_HOST)
+        return 0;
+    return (s->view.flat ? set_chunks_below(s->view.limit) : blocks) * sizeof *s->own.forms;
+}
+
+/* The words, the forms, and the slots. */
+static void put_pool(cohort_set *set, void *memory, uint64_t blocks)
+{
+    struct set_work *own = &set->state.own;
+    char *behind = (char *)memory + WORDS_ROOM;
+    uint64_t bytes = form_bytes(set, blocks);
+    own->words = memory;
+    own->forms = bytes ? (void *)behind : NULL;
+    own->block_slots = (void *)(behind + bytes);
+}
+
 cohort_status set_take_memory(cohort_set *set, uint64_t blocks)
 {
     struct set_state *s = &set->state;
     void *memory = NULL;
     uint64_t nodes = nodes_first(s, blocks);
     set->block_bytes = (s->view.flat ? set_chunks_below(s->view.limit) : blocks) * CO_CHUNK_BYTES;
-    set->pool_bytes = WORDS_ROOM + blocks * sizeof(co_u32);
+    set->pool_bytes = WORDS_ROOM + form_bytes(set, blocks) + blocks * sizeof(co_u32);
     s->own.levels = s->view.levels;
     s->own.flat = s->view.flat;
     s->own.block_room = blocks;
@@ -97,15 +139,17 @@ cohort_status set_take_memory(cohort_set *set, uint64_t blocks)
         status = system_take(set->context, set->pool_bytes, &memory);
     if (status)
         return status;
-    s->own.words = memory;
-    s->own.block_slots = (co_u32 *)(void *)((char *)memory + WORDS_ROOM);
+    put_pool(set, memory, blocks);
     status = system_take(set->context, set_node_bytes(nodes), &memory);
     if (status)
         return status;
     put_nodes(s, memory, nodes);
-    if (s->view.flat)
+    status = context_fill(set->context, s->own.words, 0, WORDS_ROOM);
+    if (!status && s->view.flat)
         status = context_fill(set->context, s->own.blocks, 0, set->block_bytes);
-    return status ? status : set_up(set);
+    if (!status && s->view.flat && s->own.forms)
+        status = context_fill(set->context, s->own.forms, 0, form_bytes(set, blocks));
+    return status ? status : set_up(set, blocks);
 }
 
 void set_give_memory(cohort_set *set)

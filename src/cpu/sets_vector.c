@@ -39,6 +39,23 @@ static struct sets_measure words_plain(co_u64 *to, const co_u64 *a, const co_u64
     return m;
 }
 
+static struct set_line_sums lines_plain(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op,
+                                        const struct set_lines *lines)
+{
+    struct set_line_sums sums = {0, 0, {{0, 0}}};
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++) {
+        const co_u32 line = i / 8;
+        if (!(lines->of[line / 64] >> line % 64 & 1))
+            continue;
+        co_u64 x = a[i], w = word_of(x, b[i], op);
+        to[i] = w;
+        sums.some.of[line / 64] |= (co_u64)(w != 0) << line % 64;
+        sums.before += (co_u32)__builtin_popcountll(x);
+        sums.after += (co_u32)__builtin_popcountll(w);
+    }
+    return sums;
+}
+
 static co_u32 members_plain(const co_u64 *words, co_u64 digest, co_u16 *to)
 {
     (void)digest;
@@ -77,7 +94,7 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 
 static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
                                           digest_plain, change_plain, NULL,          sets_sweep_plain,
-                                          256,          NULL};
+                                          256,          NULL,         lines_plain};
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)
 {

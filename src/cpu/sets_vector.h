@@ -4,9 +4,17 @@
 #define COHORT_CPU_SETS_VECTOR_H
 
 #include "sets_plan.h"
+#include "shape/set.h"
 
 #define SETS_RUNS_SWEPT  1024u /* entries of two chunks that `sweep` takes at most */
 #define SETS_VECTOR_ROOM 64u /* numbers that may be written behind an array that `members` or `merge` makes */
+
+/* Of some lines of two bitmaps that were put together: the first one's members, but for AND; those of the
+ * outcome, and the lines that have any. */
+struct set_line_sums {
+    co_u32 before, after;
+    struct set_lines some;
+};
 
 struct sets_vectors {
     /* Those of a that are in b (keep 1) or not (0): their number, and in order to `to`, which may be a, or
@@ -34,6 +42,9 @@ struct sets_vectors {
     /* Counts of rows from `begin` on, before `end`, for which sets_row_meets: the first row that is still to
      * be done. Rows of the sets of one collection of members of 32 bits are done. NULL: none are. */
     co_u64 (*pairs)(const struct sets_vectors *, const struct sets_query *, co_u64 begin, co_u64 end);
+    /* to = a op b in those lines alone, of blocks of working sets; to may be a. */
+    struct set_line_sums (*lines)(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op,
+                                  const struct set_lines *);
 };
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);

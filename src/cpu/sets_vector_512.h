@@ -15,6 +15,7 @@
 #define COHORT_CPU_SETS_VECTOR_512_H
 
 #include "sets_change.h"
+#include "set_lines_512.h"
 #include "sets_lists.h"
 #include "sets_network.h"
 
@@ -351,7 +352,7 @@ AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 
 
 /* All of them; `lists` and `pairs` do with what any AVX-512 has. */
 static const struct sets_vectors vectors_512 = {
-    filter_512, words_512,      members_512,    merge_512,       digest_512,
-    change_512, sets_lists_512, sets_sweep_512, SETS_RUNS_SWEPT, sets_pairs_512};
+    filter_512,     words_512,      members_512,     merge_512,      digest_512,   change_512,
+    sets_lists_512, sets_sweep_512, SETS_RUNS_SWEPT, sets_pairs_512, set_lines_512};
 
 #endif

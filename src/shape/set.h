@@ -30,6 +30,29 @@ struct set_piece {
     co_u32 before, after;
 };
 
+/* Lines of a block, 512 bits each: where a bit is 0 the line is zeros. */
+struct set_lines {
+    co_u64 of[2];
+};
+
+/* What a CPU knows of each block; a GPU's are all bitmaps. */
+struct set_form {
+    struct set_lines lines;
+    co_u32 entries, reserved; /* of the array of 16-bit numbers that it begins with; 0: it is a bitmap */
+};
+
+#define SET_FEW_MOST 1024u /* entries of such an array */
+
+/* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a
+ * third. Lines: of the piece's own chunk, and of this one, where they are known. Sure: bit 0, the piece's
+ * own chunk is a working set's, whose arrays ascend; bit 1, this one is. */
+struct set_second {
+    const void *at;
+    const struct set_lines *first, *lines;
+    co_u32 kind, entries;
+    co_u32 change, sure; /* a set_change_kind; 0: nothing more is to be done */
+};
+
 /* ---- the directory and the pool, in the context's memory ----------------------------------------------- */
 
 /* A queue of the numbers that are free, in a ring of as many slots as there are numbers. Taken and given:
@@ -48,6 +71,7 @@ struct set_words {
     co_u64 need[3];  /* of the change that is being looked at: blocks, nodes; then 0 */
     co_u64 asked[2]; /* the same, when it has been judged */
     co_u64 verdict;  /* a set_verdict of the last change */
+    co_u64 known;    /* a CPU's: of blocks from this one on nothing is known, as they were never taken */
 };
 
 /* The steps of a change. Each is done for all pieces before the next one begins, so none takes from a ring
@@ -62,6 +86,7 @@ enum set_phase {
     SET_SETTLE, /* a piece: planes, cardinality and counts; a block that is not needed any more goes back */
     SET_PRUNE,  /* a piece: its node of `level` goes back if it is empty; from the leaves up */
     SET_WIPE,   /* a block of a flat set: is cleared, if there are members */
+    SET_SPREAD, /* a CPU's block: becomes a bitmap */
     SET_CLEAR,  /* once: no members, all numbers free but the root's; slots are cleared before */
     SET_PHASES
 };
@@ -85,20 +110,28 @@ struct set_work {
     const co_u64 *members_count, *starts;
     co_u64 limit; /* 0: 2^64 */
     co_u64 *told; /* the least set_verdict that is not ENOUGH */
-    co_u32 wide, reserved;
+    co_u32 wide;
+    co_u32 plain; /* a CPU's: there is a view, so all blocks are bitmaps */
+    /* A CPU's; NULL of a GPU. Of each block; and of those of the working set that pieces are of, whose
+     * bitmaps have the block's number as entries. NULL: of a collection. */
+    struct set_form *forms;
+    const struct set_form *by_forms;
+    const struct set_second *second; /* of each piece; NULL: there are none */
 };
 
 /* Chunks of working sets on their way into a collection: first each is measured, its place without a unit;
  * then, when places have units, its members are written. */
 struct set_chunks {
     co_u64 items;
-    const co_u64 *words; /* the address of each one's block; 0: it is full */
+    const co_u64 *words;   /* the address of each one's block; 0: it is full */
+    const co_u64 *entries; /* a CPU's: of each block that is an array; else 0 */
     co_u64 *cards, *places, *digests;
     void *pool;
 };
 
 struct set_look {
     cohort_set_view view;
+    const struct set_form *forms; /* a CPU's */
     co_u64 n;
     const void *values;
     co_u32 *hit;

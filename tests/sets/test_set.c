@@ -116,6 +116,12 @@ static void ask_contains(struct working *s)
     OK(t, cohort_set_contains(s->set, n, column_send(values), column_send(hit)));
     column_fetch(hit);
     bitmap_edges(hit);
+    if (test_below(t, 2)) { /* a CPU's blocks may be arrays until somebody asks for a view */
+        for (uint64_t i = 0; i < n; i++)
+            REQUIRE(t, bitmap_get(hit, i) == plain_has(&s->due, column_get(values, i)));
+        column_drop(t, NULL);
+        return;
+    }
     OK(t, cohort_set_get_view(s->set, &view));
     REQUIRE(t, view.wide == (co_u32)s->wide && view.limit == s->limit && view.nodes && view.blocks);
     for (uint64_t i = 0; i < n; i++) {
@@ -192,7 +198,7 @@ static void directory(struct test *t)
     cohort_set_info info = COHORT_SET_INFO_INIT;
     struct working s;
     working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, BLOCKS);
-    const uint64_t fixed = 256 + BLOCKS * (CO_CHUNK_BYTES + 4);
+    const uint64_t fixed = 256 + BLOCKS * (CO_CHUNK_BYTES + (t->kind == TEST_CPU ? 28 : 4));
     for (uint64_t i = 0; i < CHUNKS; i++)
         at[i] = i * apart + test_below(t, apart);
     OK(t, cohort_set_get_info(s.set, &info));

@@ -82,6 +82,27 @@ static void all_once(struct test *t, const char *what, const char *seen, uint64_
         REQUIREF(t, seen[i], "%s %llu is lost", what, (unsigned long long)i);
 }
 
+/* What a CPU knows of its blocks: the lines that are zeros, also of those that nobody has; and arrays, which
+ * ascend, and end where the directory says. */
+static void judge_forms(struct working *s, const struct inside *in, const char *used)
+{
+    struct test *t = s->t;
+    const struct set_work *own = &s->set->state.own;
+    if (!own->forms || own->flat)
+        return;
+    for (uint64_t k = 0; k < in->words.known; k++) {
+        const struct set_form *form = &own->forms[k];
+        const co_u32 *bits = own->blocks + k * CO_CHUNK_WORDS;
+        const co_u16 *at = (const co_u16 *)(const void *)bits;
+        for (co_u32 w = 0; w < CO_CHUNK_WORDS; w++)
+            REQUIREF(t, !bits[w] || form->lines.of[w / 1024] >> w / 16 % 64 & 1,
+                     "block %llu, word %u is not 0", (unsigned long long)k, w);
+        for (co_u32 i = 1; used[k] && i < form->entries; i++)
+            REQUIRE(t, at[i] > at[i - 1]);
+        REQUIRE(t, !form->entries || !own->plain || !used[k]);
+    }
+}
+
 static void judge_pool(struct working *s)
 {
     struct test *t = s->t;
@@ -90,6 +111,7 @@ static void judge_pool(struct working *s)
     char *nodes = calloc(in.node_room + in.block_room + 1, 1), *blocks = nodes + in.node_room;
     REQUIRE(t, nodes);
     meet_used(t, &in, 0, own->levels, nodes, blocks, (int)own->flat);
+    judge_forms(s, &in, blocks);
     meet_free(t, "node", nodes, in.node_room, &in.words.nodes, in.node_slots);
     if (in.block_room)
         meet_free(t, "block", blocks, in.block_room, &in.words.blocks, in.block_slots);
@@ -156,6 +178,10 @@ static void round_and_round(struct test *t)
         struct plain all = plain_copy(&s.due);
         change(&s, COHORT_SET_FLIP, &all);
         plain_free(&all);
+        if (test_below(t, 4) == 0) { /* the slots that were written are zeros again */
+            OK(t, cohort_set_clear(s.set));
+            judge_pool(&s);
+        }
     }
     working_close(&s);
 }

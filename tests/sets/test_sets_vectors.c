@@ -225,6 +225,37 @@ static void words(struct test *t)
     at_levels(t, words_round);
 }
 
+/* In some lines alone: others stay as they are, and are not counted. */
+static void lines_round(struct test *t, const struct sets_vectors *v)
+{
+    static co_u64 a[SETS_CHUNK_WORDS], b[SETS_CHUNK_WORDS], got[SETS_CHUNK_WORDS];
+    static const co_u32 ops[] = {SETS_AND, SETS_OR, SETS_ANDNOT, SETS_XOR};
+    const co_u32 op = ops[test_below(t, 4)];
+    const int own = (int)test_below(t, 2);
+    struct set_lines lines = {{test_random(t) & test_random(t), test_below(t, 2) ? test_random(t) : 0}};
+    struct set_line_sums due = {0, 0, {{0, 0}}};
+    draw_words(t, a);
+    draw_words(t, b);
+    memcpy(got, a, sizeof got);
+    const struct set_line_sums have = v->lines(got, own ? got : a, b, op, &lines);
+    for (co_u32 i = 0; i < SETS_CHUNK_WORDS; i++) {
+        const int worked = (int)(lines.of[i / 512] >> i / 8 % 64 & 1);
+        const co_u64 w = worked ? word_due(op, a[i], b[i]) : a[i];
+        REQUIREF(t, got[i] == w, "word %u", i);
+        due.before += worked ? (co_u32)__builtin_popcountll(a[i]) : 0;
+        due.after += worked ? (co_u32)__builtin_popcountll(w) : 0;
+        due.some.of[i / 512] |= (co_u64)(worked && w) << i / 8 % 64;
+    }
+    EQUAL(t, have.after, due.after);
+    REQUIRE(t, op == SETS_AND || have.before == due.before);
+    REQUIRE(t, !memcmp(&have.some, &due.some, sizeof due.some));
+}
+
+static void lines(struct test *t)
+{
+    at_levels(t, lines_round);
+}
+
 /* Of a bitmap's words, those of a digest: its members, and those of the bitmap's own array, changed back. */
 static void members_round(struct test *t, const struct sets_vectors *v)
 {
@@ -303,7 +334,11 @@ static void sweeps(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"filters", filters, TEST_NO_CONTEXT | TEST_ON_CPU}, {"merges", merges, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"words", words, TEST_NO_CONTEXT | TEST_ON_CPU},     {"members", members, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"sweeps", sweeps, TEST_NO_CONTEXT | TEST_ON_CPU},   {NULL, NULL, 0},
+    {"filters", filters, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"merges", merges, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"lines", lines, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"words", words, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"members", members, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"sweeps", sweeps, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {NULL, NULL, 0},
 };

@@ -351,8 +351,8 @@ static int type_of_results(const handle *h, cohort_look kind)
     }
 }
 
-/* Results and bits for a look, in the memory that the questions lie in: NULL for the host's. What is not found
- * is 0. */
+/* Results and bits for a look, in the memory that the questions lie in: NULL for the host's. What is not
+ * found is 0. */
 static bool make_answers(context *at, int type, bool hits, uint64_t n, array *out[3])
 {
     out[0] = type ? array_on(at, type, (Py_ssize_t)n) : NULL;
