@@ -50,8 +50,8 @@ static cohort_status take_room(struct sets_rooms *rooms, uint64_t bytes, void **
     return status;
 }
 
-/* What is given back of these before its time is not used again. None begins where the block does, which would
- * go back with it. */
+/* What is given back of these before its time is not used again. None begins where the block does, which
+ * would go back with it. */
 static cohort_status share_room(struct sets_rooms *rooms, uint64_t bytes, void **room)
 {
     cohort_status status = COHORT_OK;
