@@ -256,6 +256,150 @@ static void limits(struct test *t)
         }
 }
 
+/* ---- chunks of certain kinds --------------------------------------------------------------------------- */
+
+/* Sets of one chunk after the other, of the kinds told, and an empty one for an answer. */
+static struct trial trial_of(struct test *t, const int *kinds[2], uint64_t chunks)
+{
+    struct trial x = {.sets = NULL};
+    uint64_t *at = malloc((chunks * 65536 + 1) * sizeof *at);
+    REQUIRE(t, at);
+    for (int i = 0; i < 2; i++) {
+        uint64_t n = 0;
+        for (uint64_t k = 0; k < chunks; k++)
+            n += draw_chunk(t, kinds[i][k], k, at + n);
+        struct plain p = plain_of(at, n);
+        working_open(t, &x.side[i], 0, COHORT_SET_CHUNKS, 0, chunks);
+        OK(t, working_change(&x.side[i], COHORT_SET_ADD, &p));
+        working_change_due(&x.side[i], COHORT_SET_ADD, &p);
+        plain_free(&p);
+    }
+    working_open(t, &x.third, 0, COHORT_SET_CHUNKS, 0, chunks);
+    free(at);
+    return x;
+}
+
+/* Side 0 op side 1, into one of the trial's sets, which is judged. */
+static void go_into(struct test *t, struct trial *x, cohort_sets_op op, struct working *into)
+{
+    static const int side[2] = {0, 1}, listed[2] = {0, 0};
+    const struct plain *operands[2] = {&x->side[0].due, &x->side[1].due};
+    struct plain due = plain_row(op, 0, operands, 2);
+    OK(t, ask(t, x, op, into->set, side, listed));
+    plain_free(&into->due);
+    into->due = due;
+    working_judge(into, "kinds");
+}
+
+static void trial_end(struct test *t, struct trial *x)
+{
+    for (int i = 0; i < 2; i++)
+        working_close(&x->side[i]);
+    working_close(&x->third);
+    column_drop(t, NULL);
+}
+
+/* A full chunk is a word of the directory alone, and no chunk is none: each beside each other, and few. */
+static void full_and_none(struct test *t)
+{
+    static const int kinds[2][9] = {{ABSENT, ABSENT, ABSENT, FEW, FEW, FEW, FULL, FULL, FULL},
+                                    {ABSENT, FEW, FULL, ABSENT, FEW, FULL, ABSENT, FEW, FULL}};
+    const int *both[2] = {kinds[0], kinds[1]};
+    for (int op = 0; op < 4; op++) {
+        struct trial x = trial_of(t, both, 9);
+        go_into(t, &x, (cohort_sets_op)(COHORT_SETS_AND + op), &x.third);
+        trial_end(t, &x);
+    }
+}
+
+static void change_by(struct working *s, cohort_set_op op, const uint64_t *at, uint64_t n)
+{
+    struct plain p = plain_of(at, n);
+    cohort_sets_source d = COHORT_SETS_SOURCE_INIT;
+    d.type = COHORT_U64;
+    d.n = n;
+    d.members = p.at;
+    OK(s->t, cohort_set_update(s->set, op, &d));
+    working_change_due(s, op, &p);
+    plain_free(&p);
+    working_judge(s, working_ops[op]);
+}
+
+/* Members from `first` on, `step` apart. */
+static uint64_t *row_of(struct test *t, uint64_t n, uint64_t first, uint64_t step)
+{
+    uint64_t *at = malloc((n + 1) * sizeof *at);
+    REQUIRE(t, at);
+    for (uint64_t i = 0; i < n; i++)
+        at[i] = first + i * step;
+    return at;
+}
+
+/* An array grows by one member into the next line of its block, and becomes a bitmap there. */
+static void grows(struct test *t)
+{
+    static const uint64_t counts[] = {31, 32, 33, 63, 64, 65, 1022, 1023, 1024};
+    for (int i = 0; i < 9; i++) {
+        const uint64_t last = 65535;
+        uint64_t *at = row_of(t, counts[i], 9000, 31);
+        cohort_set_view view;
+        struct working s;
+        working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 4);
+        change_by(&s, COHORT_SET_ADD, at, counts[i]);
+        change_by(&s, COHORT_SET_ADD, &last, 1);
+        OK(t, cohort_set_get_view(s.set, &view));
+        working_judge(&s, "seen");
+        working_close(&s);
+        free(at);
+    }
+}
+
+/* Members come into lines of a bitmap that had none, by each change that brings some; then the set is met with
+ * one that has them, and with one that has them not. */
+static void new_lines(struct test *t)
+{
+    static const int dense[1] = {DENSE}, none[1] = {ABSENT}, *const kinds[2] = {none, dense};
+    for (int flips = 0; flips < 2; flips++)
+        for (int op = 0; op < 4; op++) {
+            struct trial x = trial_of(t, (const int **)kinds, 1);
+            uint64_t *at = row_of(t, 2000, 0, 4);
+            const uint64_t brought[4] = {3, 30001, 50000, 65535};
+            struct plain p = plain_of(at, 2000), q = plain_of(brought, 4);
+            OK(t, working_change(&x.side[0], COHORT_SET_ADD, &p));
+            working_change_due(&x.side[0], COHORT_SET_ADD, &p);
+            OK(t, working_change(&x.side[0], flips ? COHORT_SET_FLIP : COHORT_SET_ADD, &q));
+            working_change_due(&x.side[0], flips ? COHORT_SET_FLIP : COHORT_SET_ADD, &q);
+            go_into(t, &x, (cohort_sets_op)(COHORT_SETS_AND + op), &x.side[0]);
+            plain_free(&p);
+            plain_free(&q);
+            free(at);
+            trial_end(t, &x);
+        }
+}
+
+/* Blocks that were arrays are taken by chunks of many members. */
+static void taken_again(struct test *t)
+{
+    struct working s;
+    uint64_t *few = row_of(t, 60, 5, 1000), *many = row_of(t, 3000, 65536, 17);
+    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 1);
+    for (int round = 0; round < 3; round++) {
+        change_by(&s, COHORT_SET_ADD, few, 60);
+        if (round < 2)
+            OK(t, cohort_set_clear(s.set));
+        if (round < 2)
+            s.due.n = 0;
+        else
+            change_by(&s, COHORT_SET_REMOVE, few, 60);
+        change_by(&s, COHORT_SET_ADD, many, 3000);
+        OK(t, cohort_set_clear(s.set));
+        s.due.n = 0;
+    }
+    working_close(&s);
+    free(few);
+    free(many);
+}
+
 /* ---- few members --------------------------------------------------------------------------------------- */
 
 /* Updates by so many members, in no order and with some twice: few are sorted where they are. */
@@ -323,6 +467,10 @@ const struct test_case test_cases[] = {
     {"every kind", every_kind, TEST_EACH_MEMORY},
     {"pools", pools, 0},
     {"limits", limits, 0},
+    {"full and none", full_and_none, 0},
+    {"grows", grows, TEST_ON_CPU},
+    {"new lines", new_lines, TEST_ON_CPU},
+    {"taken again", taken_again, TEST_ON_CPU},
     {"few", few, TEST_EACH_MEMORY},
     {"few, refused", few_refused, 0},
     {NULL, NULL, 0},
