@@ -335,6 +335,19 @@ static uint64_t *row_of(struct test *t, uint64_t n, uint64_t first, uint64_t ste
     return at;
 }
 
+/* Lookups read the block itself. */
+static void ask_low(struct working *s)
+{
+    uint64_t *at = row_of(s->t, 4096, 0, 1);
+    struct column *hit = bitmap_at_byte(s->t, 4096);
+    OK(s->t, cohort_set_contains(s->set, 4096, at, column_send(hit)));
+    column_fetch(hit);
+    for (uint64_t i = 0; i < 4096; i++)
+        EQUAL(s->t, bitmap_get(hit, i), plain_has(&s->due, i));
+    free(at);
+    column_drop(s->t, NULL);
+}
+
 /* An array grows by one member into the next line of its block, and becomes a bitmap there. */
 static void grows(struct test *t)
 {
@@ -349,6 +362,7 @@ static void grows(struct test *t)
         change_by(&s, COHORT_SET_ADD, &last, 1);
         OK(t, cohort_set_get_view(s.set, &view));
         working_judge(&s, "seen");
+        ask_low(&s);
         working_close(&s);
         free(at);
     }
@@ -377,27 +391,29 @@ static void new_lines(struct test *t)
         }
 }
 
-/* Blocks that were arrays are taken by chunks of many members. */
+/* Blocks that were arrays are taken by chunks of many members: when the set was cleared, when the members of
+ * the array went out, and when their chunk became full. */
 static void taken_again(struct test *t)
 {
-    struct working s;
     uint64_t *few = row_of(t, 60, 5, 1000), *many = row_of(t, 3000, 65536, 17);
-    working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 1);
-    for (int round = 0; round < 3; round++) {
+    uint64_t *all = row_of(t, 65536, 0, 1);
+    for (int way = 0; way < 3; way++) {
+        struct working s;
+        working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 1);
         change_by(&s, COHORT_SET_ADD, few, 60);
-        if (round < 2)
+        if (way == 0) {
             OK(t, cohort_set_clear(s.set));
-        if (round < 2)
             s.due.n = 0;
-        else
-            change_by(&s, COHORT_SET_REMOVE, few, 60);
+        } else {
+            change_by(&s, way == 1 ? COHORT_SET_REMOVE : COHORT_SET_ADD, way == 1 ? few : all,
+                      way == 1 ? 60 : 65536);
+        }
         change_by(&s, COHORT_SET_ADD, many, 3000);
-        OK(t, cohort_set_clear(s.set));
-        s.due.n = 0;
+        working_close(&s);
     }
-    working_close(&s);
     free(few);
     free(many);
+    free(all);
 }
 
 /* ---- few members --------------------------------------------------------------------------------------- */
