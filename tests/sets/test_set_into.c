@@ -348,16 +348,20 @@ static void ask_low(struct working *s)
     column_drop(s->t, NULL);
 }
 
-/* An array grows by one member into the next line of its block, and becomes a bitmap there. */
+/* An array grows by one member into the next line of its block, of which only the far end was in use before, and
+ * becomes a bitmap there. */
 static void grows(struct test *t)
 {
     static const uint64_t counts[] = {31, 32, 33, 63, 64, 65, 1022, 1023, 1024};
     for (int i = 0; i < 9; i++) {
         const uint64_t last = 65535;
-        uint64_t *at = row_of(t, counts[i], 9000, 31);
+        uint64_t *at = row_of(t, counts[i], 9000, 31), *far = row_of(t, 2000, 60000, 1);
         cohort_set_view view;
         struct working s;
-        working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 4);
+        working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 1);
+        change_by(&s, COHORT_SET_ADD, far, 2000);
+        OK(t, cohort_set_clear(s.set));
+        s.due.n = 0;
         change_by(&s, COHORT_SET_ADD, at, counts[i]);
         change_by(&s, COHORT_SET_ADD, &last, 1);
         OK(t, cohort_set_get_view(s.set, &view));
@@ -365,6 +369,7 @@ static void grows(struct test *t)
         ask_low(&s);
         working_close(&s);
         free(at);
+        free(far);
     }
 }
 
@@ -395,7 +400,7 @@ static void new_lines(struct test *t)
  * the array went out, and when their chunk became full. */
 static void taken_again(struct test *t)
 {
-    uint64_t *few = row_of(t, 60, 5, 1000), *many = row_of(t, 3000, 65536, 17);
+    uint64_t *few = row_of(t, 60, 5, 1000), *many = row_of(t, 6000, 65536, 10);
     uint64_t *all = row_of(t, 65536, 0, 1);
     for (int way = 0; way < 3; way++) {
         struct working s;
@@ -408,7 +413,7 @@ static void taken_again(struct test *t)
             change_by(&s, way == 1 ? COHORT_SET_REMOVE : COHORT_SET_ADD, way == 1 ? few : all,
                       way == 1 ? 60 : 65536);
         }
-        change_by(&s, COHORT_SET_ADD, many, 3000);
+        change_by(&s, COHORT_SET_ADD, many, 6000);
         working_close(&s);
     }
     free(few);
