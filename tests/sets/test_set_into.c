@@ -348,8 +348,8 @@ static void ask_low(struct working *s)
     column_drop(s->t, NULL);
 }
 
-/* An array grows by one member into the next line of its block, of which only the far end was in use before, and
- * becomes a bitmap there. */
+/* An array grows by one member into the next line of its block, of which only the far end was in use
+ * before, and becomes a bitmap there. */
 static void grows(struct test *t)
 {
     static const uint64_t counts[] = {31, 32, 33, 63, 64, 65, 1022, 1023, 1024};
@@ -373,8 +373,8 @@ static void grows(struct test *t)
     }
 }
 
-/* Members come into lines of a bitmap that had none, by each change that brings some; then the set is met with
- * one that has them, and with one that has them not. */
+/* Members come into lines of a bitmap that had none, by each change that brings some; then the set is met
+ * with another. */
 static void new_lines(struct test *t)
 {
     static const int dense[1] = {DENSE}, none[1] = {ABSENT}, *const kinds[2] = {none, dense};
