@@ -5,15 +5,6 @@
 
 #include "sets_network.h"
 
-AVX512 static inline __m512i set_line_ones(__m512i v)
-{
-#if SETS_VBMI2
-    return _mm512_popcnt_epi64(v);
-#else
-    return sets_ones(v);
-#endif
-}
-
 AVX512 static inline struct set_line_sums set_lines_any(co_u64 *to, const co_u64 *a, const co_u64 *b,
                                                         co_u32 op, const struct set_lines *lines)
 {
@@ -30,8 +21,8 @@ AVX512 static inline struct set_line_sums set_lines_any(co_u64 *to, const co_u64
             _mm512_storeu_si512(to + at, w);
             sums.some.of[half] |= (co_u64)(_mm512_test_epi64_mask(w, w) != 0) << line;
             if (op != SETS_AND)
-                before = _mm512_add_epi64(before, set_line_ones(x));
-            after = _mm512_add_epi64(after, set_line_ones(w));
+                before = _mm512_add_epi64(before, sets_ones(x));
+            after = _mm512_add_epi64(after, sets_ones(w));
         }
     }
     sums.before = (co_u32)_mm512_reduce_add_epi64(before);

@@ -62,11 +62,17 @@ AVX512 static inline struct sets_tally sets_tally_begin(void)
     return t;
 }
 
+/* The ones of each 64 bits. */
+AVX512 static inline __m512i sets_ones(__m512i v)
+{
+    return _mm512_popcnt_epi64(v);
+}
+
 AVX512 static inline void sets_tally_eight(struct sets_tally *t, const __m512i *v)
 {
 #    pragma GCC unroll 8
     for (co_u32 k = 0; k < 8; k++)
-        t->sum = _mm512_add_epi64(t->sum, _mm512_popcnt_epi64(v[k]));
+        t->sum = _mm512_add_epi64(t->sum, sets_ones(v[k]));
 }
 
 AVX512 static inline co_u32 sets_tally_end(const struct sets_tally *t)

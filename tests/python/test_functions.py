@@ -334,12 +334,14 @@ def test_unique_of_many(dtype, distinct):
     same(lc.unique(a[::-1], return_counts=True)[1], np.unique(a, return_counts=True)[1])
 
 
-def test_few_floats_have_one_zero_and_one_nan():
-    pool = np.array([0.0, -0.0, np.nan, -np.nan, 1.5, -np.inf])
-    a = pool[np.random.default_rng(3).integers(0, 6, 10_000)]
+@pytest.mark.parametrize("n", [6, 32, 33, 10_000])
+def test_few_floats_have_one_zero_and_one_nan(n):
+    pool = np.array([-0.0, 0.0, np.nan, -np.nan, 1.5, -np.inf])
+    a = np.random.default_rng(3).permutation(np.resize(pool, n))
     values, counts = lc.value_counts(a, sort=False)
     np.testing.assert_array_equal(values, [-np.inf, 0, 1.5, np.nan])
     assert not np.signbit(values[1]) and counts.sum() == len(a) and counts[3] == np.isnan(a).sum()
     codes, uniques = lc.factorize(a)
     np.testing.assert_array_equal(uniques[codes], a)
+    assert not np.signbit(uniques[uniques == 0]).any()
     assert len(uniques) == 4 and len(lc.unique(a)) == 4 and len(lc.unique(a, sorted=False)) == 4

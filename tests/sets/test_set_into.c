@@ -107,6 +107,14 @@ static cohort_status ask(struct test *t, const struct trial *x, cohort_sets_op o
     return cohort_sets_query(t->context, &d);
 }
 
+static void trial_end(struct test *t, struct trial *x)
+{
+    for (int i = 0; i < 2; i++)
+        working_close(&x->side[i]);
+    working_close(&x->third);
+    column_drop(t, NULL);
+}
+
 static void try_one(struct test *t, cohort_sets_op op, int place, int wide, uint64_t first, uint64_t chunks)
 {
     struct trial x;
@@ -138,14 +146,11 @@ static void try_one(struct test *t, cohort_sets_op op, int place, int wide, uint
     for (int i = 0; i < 2; i++)
         if (into != &x.side[i])
             working_judge(&x.side[i], "an operand");
-    for (int i = 0; i < 2; i++) {
-        working_close(&x.side[i]);
-        plain_free(&p[i]);
-    }
-    working_close(&x.third);
     cohort_sets_destroy(x.sets);
+    plain_free(&p[0]);
+    plain_free(&p[1]);
     plain_free(&old);
-    column_drop(t, NULL);
+    trial_end(t, &x);
 }
 
 static void every_kind(struct test *t)
@@ -195,14 +200,11 @@ static void tight(struct test *t, uint64_t shared, uint64_t blocks)
         x.third.due = plain_copy(&common);
     }
     working_judge(&x.third, "a pool that is tight");
-    for (int i = 0; i < 2; i++) {
-        working_close(&x.side[i]);
-        plain_free(&p[i]);
-    }
-    working_close(&x.third);
+    plain_free(&p[0]);
+    plain_free(&p[1]);
     plain_free(&common);
     plain_free(&had);
-    column_drop(t, NULL);
+    trial_end(t, &x);
 }
 
 static void pools(struct test *t)
@@ -216,43 +218,29 @@ static void pools(struct test *t)
 static void limits(struct test *t)
 {
     static const uint64_t limit = (3 << 16) + 100;
-    static const uint64_t both[2] = {0, 1};
-    for (int op = 0; op < 4; op++)
+    static const int side[2] = {0, 1}, listed[2] = {0, 0};
+    for (int op = COHORT_SETS_AND; op <= COHORT_SETS_XOR; op++)
         for (int beyond = 0; beyond < 4; beyond++) { /* bit i: side i has such a member */
-            struct working s[2], into;
+            struct trial x = {.sets = NULL};
             for (int i = 0; i < 2; i++) {
                 const uint64_t at[3] = {7, 70000 + (uint64_t)i, limit - 1 + (uint64_t)(beyond >> i & 1)};
-                working_open(t, &s[i], 0, COHORT_SET_CHUNKS, 0, 8);
+                working_open(t, &x.side[i], 0, COHORT_SET_CHUNKS, 0, 8);
                 struct plain p = plain_of(at, 3);
-                OK(t, working_change(&s[i], COHORT_SET_ADD, &p));
-                working_change_due(&s[i], COHORT_SET_ADD, &p);
+                OK(t, working_change(&x.side[i], COHORT_SET_ADD, &p));
+                working_change_due(&x.side[i], COHORT_SET_ADD, &p);
                 plain_free(&p);
             }
-            working_open(t, &into, 0, COHORT_SET_CHUNKS, limit, 8);
-            working_step(&into, COHORT_SET_ADD, 1, 1, 0, COHORT_OK);
-            cohort_set *const working[2] = {s[0].set, s[1].set};
-            cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
-            struct column *members = column_new(t, 2, 8);
-            for (int i = 0; i < 2; i++)
-                column_put(members, (uint64_t)i, both[i]);
-            d.op = (cohort_sets_op)(COHORT_SETS_AND + op);
-            d.working = working;
-            d.working_count = 2;
-            d.rows = 1;
-            d.arity = 2;
-            d.members = column_send(members);
-            d.into = into.set;
-            const struct plain *operands[2] = {&s[0].due, &s[1].due};
-            struct plain due = plain_row(d.op, 0, operands, 2);
+            working_open(t, &x.third, 0, COHORT_SET_CHUNKS, limit, 8);
+            working_step(&x.third, COHORT_SET_ADD, 1, 1, 0, COHORT_OK);
+            const struct plain *operands[2] = {&x.side[0].due, &x.side[1].due};
+            struct plain due = plain_row((cohort_sets_op)op, 0, operands, 2);
             const int fits = !due.n || due.at[due.n - 1] < limit;
-            STATUS(t, cohort_sets_query(t->context, &d), fits ? COHORT_OK : COHORT_RANGE);
-            plain_free(fits ? &into.due : &due);
-            into.due = fits ? due : into.due;
-            working_judge(&into, "a limit");
-            working_close(&s[0]);
-            working_close(&s[1]);
-            working_close(&into);
-            column_drop(t, NULL);
+            STATUS(t, ask(t, &x, (cohort_sets_op)op, x.third.set, side, listed),
+                   fits ? COHORT_OK : COHORT_RANGE);
+            plain_free(fits ? &x.third.due : &due);
+            x.third.due = fits ? due : x.third.due;
+            working_judge(&x.third, "a limit");
+            trial_end(t, &x);
         }
 }
 
@@ -291,14 +279,6 @@ static void go_into(struct test *t, struct trial *x, cohort_sets_op op, struct w
     working_judge(into, "kinds");
 }
 
-static void trial_end(struct test *t, struct trial *x)
-{
-    for (int i = 0; i < 2; i++)
-        working_close(&x->side[i]);
-    working_close(&x->third);
-    column_drop(t, NULL);
-}
-
 /* A full chunk is a word of the directory alone, and no chunk is none: each beside each other, and few. */
 static void full_and_none(struct test *t)
 {
@@ -315,11 +295,7 @@ static void full_and_none(struct test *t)
 static void change_by(struct working *s, cohort_set_op op, const uint64_t *at, uint64_t n)
 {
     struct plain p = plain_of(at, n);
-    cohort_sets_source d = COHORT_SETS_SOURCE_INIT;
-    d.type = COHORT_U64;
-    d.n = n;
-    d.members = p.at;
-    OK(s->t, cohort_set_update(s->set, op, &d));
+    OK(s->t, working_change_from_host(s, op, &p));
     working_change_due(s, op, &p);
     plain_free(&p);
     working_judge(s, working_ops[op]);

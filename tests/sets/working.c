@@ -161,8 +161,7 @@ static void give_bitmap(struct test *t, cohort_sets_source *d, const struct plai
     d->members = column_send(c);
 }
 
-/* A change that waits makes room for nodes of the directory. */
-static cohort_status change_from_host(struct working *s, cohort_set_op op, const struct plain *p)
+cohort_status working_change_from_host(struct working *s, cohort_set_op op, const struct plain *p)
 {
     cohort_sets_source d = COHORT_SETS_SOURCE_INIT;
     d.type = COHORT_U64;
@@ -200,7 +199,7 @@ cohort_status working_change(struct working *s, cohort_set_op op, const struct p
     if (!status && t->memory == TEST_DEVICE)
         status = cohort_wait(t->context);
     if (status == COHORT_FULL && t->memory == TEST_DEVICE && s->wide)
-        status = change_from_host(s, op, p);
+        status = working_change_from_host(s, op, p);
     if (form == 2)
         working_close(&other);
     column_drop(t, mark);

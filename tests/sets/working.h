@@ -32,6 +32,8 @@ struct plain working_draw_change(struct working *);
 /* Changes the set, by members, ranges, a bitmap or another set. What is due stays as it is: that is the next
  * one. */
 cohort_status working_change(struct working *, cohort_set_op, const struct plain *);
+/* By members in the host's memory. Such a change waits, and makes room for nodes of the directory. */
+cohort_status working_change_from_host(struct working *, cohort_set_op, const struct plain *);
 void working_change_due(struct working *, cohort_set_op, const struct plain *);
 
 /* A change by members of `chunks` chunks, some in each or all, judged; or one that is refused. */
