@@ -22,8 +22,7 @@
 #define OFTEN        4u           /* and of so many, for tables that would be too small for all */
 #define TAGS         (2 * SAMPLE) /* a power of two */
 #define LEAST_BITS   11u          /* keys a table has room for: what fits in a first cache, */
-#define SPLIT_BITS   2u           /* four tables instead */
-#define SPLIT_KEYS   128u         /* of so few keys */
+#define FEW_KEYS     128u         /* keys that are very few */
 #define MOST_BITS    18u          /* or costs less than a map's slots, */
 #define HOT_BITS     15u          /* or fits in a second one */
 #define GROWS        1u           /* bits */
@@ -36,9 +35,9 @@ struct state {
     const struct cpu_combine_loops *loops;
     struct cpu_combiner *worker;
     unsigned workers, bits_most;
-    unsigned bits;  /* keys that a table has room for, if it is opened now, are 1 << bits, */
-    unsigned split; /* in 1 << split tables */
-    unsigned next;  /* to be emptied */
+    unsigned bits; /* keys that a table has room for, if it is opened now, are 1 << bits, */
+    int is_few;    /* and these are very few */
+    unsigned next; /* to be emptied */
 };
 
 static const struct cpu_combine_loops *loops_of(cohort_context *context, co_u32 width)
@@ -75,7 +74,7 @@ static void lay_out(cohort_context *context, struct combine *c, struct arena *ar
     struct state *s = arena_take(arena, sizeof *s);
     struct cpu_combiner *worker = arena_take(arena, workers * sizeof *worker);
     const unsigned bits = bits_for(c->n, workers);
-    const co_u64 lines = ((1ull << bits) / places(c->width)) + (CPU_COMBINE_PROBES << SPLIT_BITS);
+    const co_u64 lines = ((1ull << bits) / places(c->width)) + CPU_COMBINE_PROBES;
     c->room = c->n < ROOM ? c->n : ROOM;
     /* A table at least must go there, emptied, beside what may be there already. */
     if (c->room < (1ull << bits) + 2)
@@ -89,6 +88,7 @@ static void lay_out(cohort_context *context, struct combine *c, struct arena *ar
     }
     for (unsigned i = 0; i < workers; i++) {
         struct cpu_combiner t = {.slots = arena_take(arena, lines * CPU_COMBINE_LINE),
+                                 .few = arena_take(arena, 4 * CPU_COMBINE_SINGLE << CPU_COMBINE_FEW_BITS),
                                  .stage_keys = arena_take(arena, CPU_COMBINE_STAGE * key),
                                  .stage_values = arena_take(arena, CPU_COMBINE_STAGE * value)};
         if (!arena->asks)
@@ -141,7 +141,7 @@ static unsigned bits_wanted(const struct combine *c, struct state *state, co_u64
     unsigned bits = LEAST_BITS;
     if (s.entries < SAMPLE_LEAST || (s.entries - s.keys) * REPEATS < s.entries)
         return 0;
-    state->split = keys <= SPLIT_KEYS ? SPLIT_BITS : 0;
+    state->is_few = keys <= FEW_KEYS;
     while (bits < MOST_BITS && (2ull << bits) < keys * 5)
         bits++;
     if (keys > (1ull << MOST_BITS) / 2)
@@ -166,7 +166,7 @@ static int larger(cohort_context *context, struct combine *c)
     const unsigned bits = s->bits + GROWS < s->bits_most ? s->bits + GROWS : s->bits_most, now = s->bits;
     (void)context;
     s->bits = bits;
-    s->split = 0;
+    s->is_few = 0;
     return bits > now;
 }
 
@@ -174,11 +174,10 @@ static int larger(cohort_context *context, struct combine *c)
 
 static void shape(struct cpu_combiner *t, const struct state *s, co_u32 width)
 {
-    const co_u64 homes = (1ull << (s->bits - s->split)) / places(width),
-                 each = homes + CPU_COMBINE_PROBES - 1;
+    const co_u64 homes = (1ull << s->bits) / places(width);
     t->shift = 64 - (unsigned)__builtin_ctzll(homes * CPU_COMBINE_LINE);
-    t->lines = each << s->split;
-    t->stride = s->split ? each : 0;
+    t->lines = homes + CPU_COMBINE_PROBES - 1;
+    t->is_few = s->is_few;
     t->limit = (1ull << s->bits) / 8 * FILLED;
 }
 

@@ -8,9 +8,11 @@
  * than single slots are taken. Slots are never freed, so what came in stays where it is. The key whose
  * bits are all 1 marks empty slots; its value is kept apart.
  *
- * Where keys are very few, entries in a row would wait for each other's sums: then there are four tables
- * in one, and entry i goes into number i % 4 (`stride`; else it is 0, and they are all the same). A key
- * that is in several goes on from each.
+ * Where keys are very few, there are four tables of single slots before that one, and entry i goes into
+ * number i % 4, so that entries in a row do not wait for each other's sums. A key lies in its home there; if
+ * another one has that, the key goes into the lines. All that is left of an entry is then a product, a
+ * comparison that is foreseen, and an addition. An empty slot has a key that has its home elsewhere, so that
+ * nobody asks whether the slot is empty. A key that is in several tables goes on from each.
  *
  * Parameters: those of shape/map_entry.h. */
 
@@ -113,75 +115,117 @@ struct MAP(pot_work) {
     struct combine *c;
     const KEY *keys;
     const VALUE *values;
+    char *lines;
     unsigned shift;
     co_u32 op;
 };
 
-CO_INLINE void MAP(pot_add)(const struct MAP(pot_work) * w, char *lines, const KEY *key, VALUE value)
+CO_INLINE void MAP(pot_one)(const struct MAP(pot_work) * w, co_u64 i)
 {
-    struct MAP(pot) *line = (void *)(lines + MAP(pot_home)(*key, w->shift));
-    const unsigned own = MAP(pot_sight)(line, key);
-    if (__builtin_expect(own != 0 && *key != NOBODY, 1)) {
+    struct MAP(pot) *line = (void *)(w->lines + MAP(pot_home)(w->keys[i], w->shift));
+    const VALUE value = w->op == CO_OP_COUNT ? 1 : w->values[i];
+    const unsigned own = MAP(pot_sight)(line, &w->keys[i]);
+    if (__builtin_expect(own != 0 && w->keys[i] != NOBODY, 1)) {
         VALUE *at = &line->value[__builtin_ctz(own)];
         *at = MAP(combine)(w->op == CO_OP_COUNT ? CO_OP_ADD : w->op, *at, value);
     } else
-        MAP(pot_other)(w->t, w->c, line, *key, value);
+        MAP(pot_other)(w->t, w->c, line, w->keys[i], value);
 }
 
-CO_INLINE void MAP(pot_one)(const struct MAP(pot_work) * w, char *lines, co_u64 i)
+/* ---- very few keys ------------------------------------------------------------------------------------- */
+
+struct MAP(pot_single) {
+    KEY key;
+    VALUE value;
+};
+
+CO_INLINE unsigned MAP(pot_single_home)(KEY key)
 {
-    MAP(pot_add)(w, lines, &w->keys[i], w->op == CO_OP_COUNT ? 1 : w->values[i]);
+    return (unsigned)(key * 0x9e3779b97f4a7c15ull >> (64 - CPU_COMBINE_FEW_BITS));
 }
 
-/* Four entries are of one key: 1, and its value is theirs, combined. */
-CO_INLINE int MAP(pot_alike)(const struct MAP(pot_work) * w, co_u64 i, VALUE *value)
+/* The key of an empty slot. Key 0 has its home in slot 0, key 1 has not. */
+CO_INLINE KEY MAP(pot_single_empty)(unsigned slot)
 {
-    const KEY *k = w->keys + i;
-    if ((k[0] ^ k[1]) | (k[0] ^ k[2]) | (k[0] ^ k[3]))
-        return 0;
-    *value = 4;
-    for (unsigned j = 0; j < 4 && w->op != CO_OP_COUNT; j++)
-        *value = j ? MAP(combine)(w->op, *value, w->values[i + j]) : w->values[i];
-    return 1;
+    return slot == 0;
 }
 
-/* Very few keys; all entries take part. Where the range ends. */
+/* An entry whose key is not in its slot. */
+static __attribute__((noinline)) void MAP(pot_single_other)(struct cpu_combiner *t, struct combine *c,
+                                                            struct MAP(pot_single) * slot, KEY key,
+                                                            VALUE value)
+{
+    if (slot->key != MAP(pot_single_empty)(MAP(pot_single_home)(key)) || t->held == t->limit) {
+        MAP(pot_other)(t, c, (void *)(t->slots + MAP(pot_home)(key, t->shift)), key, value);
+        return;
+    }
+    t->held++;
+    slot->key = key;
+    slot->value = value;
+}
+
+CO_INLINE void MAP(pot_single_one)(const struct MAP(pot_work) * w, struct MAP(pot_single) * table, co_u64 i)
+{
+    const KEY key = w->keys[i];
+    const VALUE value = w->op == CO_OP_COUNT ? 1 : w->values[i];
+    struct MAP(pot_single) *slot = table + MAP(pot_single_home)(key);
+    if (__builtin_expect(slot->key == key, 1))
+        slot->value = MAP(combine)(w->op == CO_OP_COUNT ? CO_OP_ADD : w->op, slot->value, value);
+    else
+        MAP(pot_single_other)(w->t, w->c, slot, key, value);
+}
+
+/* All entries take part. Where the range ends. */
 CO_INLINE co_u64 MAP(pot_few)(const struct MAP(pot_work) * w, co_u64 i, co_u64 end)
 {
-    const co_u64 stride = w->t->stride * CPU_COMBINE_LINE;
-    char *l0 = w->t->slots, *l1 = l0 + stride, *l2 = l1 + stride, *l3 = l2 + stride;
-    for (; i + 4 <= end; i += 4) {
-        VALUE all;
-        if (MAP(pot_alike)(w, i, &all)) {
-            MAP(pot_add)(w, l0, &w->keys[i], all);
-            continue;
-        }
-        MAP(pot_one)(w, l0, i);
-        MAP(pot_one)(w, l1, i + 1);
-        MAP(pot_one)(w, l2, i + 2);
-        MAP(pot_one)(w, l3, i + 3);
-    }
+    struct MAP(pot_single) *table = (void *)w->t->few;
+    for (; i + 4 <= end; i += 4)
+        for (unsigned k = 0; k < 4; k++)
+            MAP(pot_single_one)(w, table + (k << CPU_COMBINE_FEW_BITS), i + k);
     return i;
 }
 
+static void MAP(pot_few_open)(struct cpu_combiner *t)
+{
+    struct MAP(pot_single) *slot = (void *)t->few;
+    for (unsigned k = 0; k < 4u << CPU_COMBINE_FEW_BITS; k++)
+        slot[k].key = MAP(pot_single_empty)(k % (1u << CPU_COMBINE_FEW_BITS));
+}
+
+/* What slots hold goes to the batch's `out` from `at` on. Where that ends. */
+static co_u64 MAP(pot_few_empty)(struct cpu_combiner *t, struct combine *c, co_u64 at)
+{
+    const struct MAP(pot_single) *slot = (const void *)t->few;
+    for (unsigned k = 0; k < 4u << CPU_COMBINE_FEW_BITS; k++)
+        if (slot[k].key != MAP(pot_single_empty)(k % (1u << CPU_COMBINE_FEW_BITS))) {
+            ((KEY *)c->out_keys)[at] = slot[k].key;
+            ((VALUE *)c->out_values)[at++] = slot[k].value;
+            t->held--;
+        }
+    return at;
+}
+
+/* ---- ranges -------------------------------------------------------------------------------------------- */
+
 CO_INLINE void MAP(pot_range)(struct cpu_combiner *t, struct combine *c, co_u32 op, co_u64 begin, co_u64 end)
 {
-    const struct MAP(pot_work) w = {t, c, c->keys, c->values, t->shift, op};
+    const struct MAP(pot_work) w = {t, c, c->keys, c->values, t->slots, t->shift, op};
     const co_u32 *where = c->where;
-    char *lines = t->slots;
-    if (t->stride && !where)
+    if (t->is_few && !where)
         begin = MAP(pot_few)(&w, begin, end);
     for (co_u64 i = begin; i < end && !where; i++)
-        MAP(pot_one)(&w, lines, i);
+        MAP(pot_one)(&w, i);
     for (co_u64 i = begin; i < end && where; i++)
         if (where[i / 32] >> i % 32 & 1)
-            MAP(pot_one)(&w, lines, i);
+            MAP(pot_one)(&w, i);
 }
 
 static void MAP(pot_entries)(struct cpu_combiner *t, struct combine *c, co_u64 begin, co_u64 end)
 {
     if (!t->open) {
         memset(t->slots, 0xff, t->lines * sizeof(struct MAP(pot)));
+        if (t->is_few)
+            MAP(pot_few_open)(t);
         t->open = 1;
     }
     if (c->op == CO_OP_COUNT)
@@ -208,6 +252,8 @@ static void MAP(pot_empty)(struct cpu_combiner *t, struct combine *c)
         keys[at] = NOBODY;
         values[at++] = (VALUE)t->side;
     }
+    if (t->is_few)
+        at = MAP(pot_few_empty)(t, c, at);
     for (; t->held; line++)
         for (unsigned k = 0; k < PLACES && line->key[k] != NOBODY; k++, t->held--) {
             keys[at] = line->key[k];
