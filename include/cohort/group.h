@@ -18,7 +18,9 @@
  *                                           and the group
  *                  decimals                 decimal128 of 38 digits and the same scale; exact, or
  *                                           COHORT_OVERFLOW
- *   MEAN VAR SD    integers, bool, floats   f64. VAR and SD of a sample (n - 1; null of one value)
+ *   MEAN VAR SD    integers, bool, floats,  f64. VAR and SD of a sample (n - 1; null of one value). MEAN of
+ *                  decimals                 integers and decimals from the exact sum, VAR and SD of decimals
+ *                                           from doubles
  *   MIN MAX        all                      the column's type; NaN is above all numbers; strings as bytes
  *   FIRST LAST     all                      the column's type: of the first or last row that is not null
  *   ANY ALL        bool, integers (not 0)   bool

@@ -206,6 +206,11 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
         (marks ? group_marks : group_plain)(st->group->host, field->name, field->column, &p->column);
     if (s)
         return s;
+    if (a->state == GROUP_MOMENTS && a->type.bytes == 16) {
+        s = group_reals(st->group->host, &p->column);
+        if (s)
+            return s;
+    }
     p->values = factor_column_of(p->column);
     if (a->way == GROUP_BY_KEYS)
         return group_part_pairs(st, i, table_column_retain(p->column), st->rows, st->ids);

@@ -58,6 +58,13 @@ cohort_status group_own_texts(cohort_context *host, struct table_column **column
 cohort_status group_one_column(cohort_context *host, cohort_frame *const *piece, uint32_t pieces,
                                uint32_t column, struct table_column **out);
 
+/* ---- group_decimals.c ---------------------------------------------------------------------------------- */
+
+int group_scale_of(const char *format); /* digits behind a decimal's point; of other formats and NULL 0 */
+
+/* A flat column of decimals in host memory becomes one of doubles, each rounded. If that fails it stays. */
+cohort_status group_reals(cohort_context *host, struct table_column **column);
+
 /* ---- group_texts.c: a string of bytes for each group --------------------------------------------------- */
 
 struct group_text {

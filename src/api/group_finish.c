@@ -68,7 +68,7 @@ cohort_status group_texts_column(cohort_group *g, const struct group_aggregate *
 /* The sum of decimals has their scale, and all digits that there may be: in `own`. */
 static const char *decimal_format(const struct group_aggregate *a, char own[FORMAT_BYTES])
 {
-    snprintf(own, FORMAT_BYTES, "d:38,%d", atoi(strchr(a->format, ',') + 1));
+    snprintf(own, FORMAT_BYTES, "d:38,%d", group_scale_of(a->format));
     return own;
 }
 
@@ -216,7 +216,8 @@ static cohort_status state_values(cohort_group *g, const struct group_aggregate 
                                       .kind = a->type.number == TABLE_SIGNED  ? KEYS_SIGNED
                                               : a->type.number == TABLE_FLOAT ? KEYS_FLOAT
                                                                               : KEYS_UNSIGNED,
-                                      .bytes = a->type.bytes},
+                                      .bytes = a->type.bytes,
+                                      .scale = group_scale_of(a->format)},
                              .n = g->of.count,
                              .states = a->states,
                              .width = c->type.layout == TABLE_BITS ? 0 : c->type.bytes,

@@ -36,11 +36,11 @@ static int choose(const cohort_group *g, struct group_aggregate *a)
                    : !is_float       ? GROUP_SUM
                    : g->reproducible ? GROUP_EXACT
                                      : GROUP_FLOATS;
-        return is_number || (is_wide && a->op == COHORT_AGGREGATE_SUM);
+        return is_number || is_wide;
     case COHORT_AGGREGATE_VAR:
     case COHORT_AGGREGATE_SD:
         a->state = GROUP_MOMENTS;
-        return is_number;
+        return is_number || is_wide;
     case COHORT_AGGREGATE_ANY:
     case COHORT_AGGREGATE_ALL:
         a->state = GROUP_TRUTH;

@@ -91,7 +91,7 @@ static void store(const struct group_values *v, uint64_t first, uint32_t count, 
     }
 }
 
-/* Of WIDE, whose elements have 16 bytes. */
+/* Sums of WIDE, whose elements have 16 bytes. */
 static uint64_t load_wide(struct group_values *v, uint64_t first, uint32_t count)
 {
     const struct group_wide *state = (const struct group_wide *)v->states + first;
@@ -116,7 +116,7 @@ static void values_part(void *arg, uint64_t begin, uint64_t end, unsigned worker
     (void)worker;
     for (uint64_t first = begin; first < end; first += 64) {
         uint32_t count = end - first < 64 ? (uint32_t)(end - first) : 64;
-        const int wide = v->told.state == GROUP_WIDE;
+        const int wide = v->told.state == GROUP_WIDE && v->told.form != GROUP_AS_MEAN;
         const uint64_t there = wide ? load_wide(v, first, count) : load(v, first, count, words);
         if (!wide)
             store(v, first, count, words);

@@ -77,7 +77,7 @@ CO_INLINE co_u64 group_unordered(co_u32 kind, co_u32 bytes, co_u64 word)
 /* How a state is told, where it may be told in two ways. */
 enum group_form {
     GROUP_AS_IT_IS,
-    GROUP_AS_MEAN, /* SUM, FLOATS, EXACT; else the sum */
+    GROUP_AS_MEAN, /* SUM, WIDE, FLOATS, EXACT; else the sum */
     GROUP_AS_ROOT, /* MOMENTS: the standard deviation; else the variance */
     GROUP_AS_ALL   /* TRUTH: were all true; else whether any was */
 };
@@ -85,6 +85,7 @@ enum group_form {
 struct group_told {
     co_u32 state, form;
     co_u32 kind, bytes; /* of what was folded: KEYS_UNSIGNED, SIGNED or FLOAT */
+    int scale;          /* WIDE: digits behind the point */
 };
 
 /* The number of the highest bit that is 1; v is not 0. */
@@ -130,6 +131,37 @@ CO_INLINE double group_sum_double(const struct group_sum *s, int is_signed)
     }
     double d = (double)(high | (low != 0)) * group_power_of_2(64 - (int)shift);
     return negative ? -d : d;
+}
+
+/* The same of 192 bits with a sign. */
+CO_INLINE double group_wide_double(const struct group_wide *s)
+{
+    const co_u64 sign = 0 - (s->top >> 63);
+    struct group_wide m = {s->low ^ sign, s->high ^ sign, s->top ^ sign, 0};
+    group_wide_add(&m, sign & 1, 0, 0);
+    const struct group_sum part = {m.low, m.high, 0};
+    double d = 0;
+    if (!m.top) {
+        d = group_sum_double(&part, 0);
+    } else {
+        const co_u32 shift = 63 - group_high_bit(m.top);
+        const co_u64 top = shift ? m.top << shift | m.high >> (64 - shift) : m.top;
+        const co_u64 rest = (shift ? m.high << shift : m.high) | m.low;
+        d = (double)(top | (rest != 0)) * group_power_of_2(128 - (int)shift);
+    }
+    return sign ? -d : d;
+}
+
+/* d / 10^scale; each step of 22 digits rounds once. */
+CO_INLINE double group_scale_by_10(double d, int scale)
+{
+    for (int left = scale < 0 ? -scale : scale; left > 0; left -= 22) {
+        double power = 1;
+        for (int i = 0; i < left && i < 22; i++)
+            power *= 10; /* exact */
+        d = scale < 0 ? d * power : d / power;
+    }
+    return d;
 }
 
 /* The bins as one number of 256 bits. */
@@ -231,7 +263,15 @@ CO_INLINE int group_wide_told(const struct group_wide *s, co_u64 word[2])
     return high < GROUP_DIGITS_HIGH || low <= GROUP_DIGITS_LOW ? 1 : -1;
 }
 
-/* The same of any state but MOMENTS and WIDE. */
+/* The mean of such, as the bits of a double. 0: there is none. */
+CO_INLINE int group_wide_mean(const struct group_told *t, const struct group_wide *s, co_u64 *word)
+{
+    const double mean = s->count ? group_wide_double(s) / (double)s->count : 0;
+    *word = group_bits(group_scale_by_10(mean, t->scale));
+    return s->count != 0;
+}
+
+/* The same of any state but MOMENTS, and of WIDE but its mean. */
 CO_INLINE int group_state_told(const struct group_told *t, const void *state, co_u64 *word)
 {
     const struct group_floats *floats = (const struct group_floats *)state;
@@ -242,6 +282,8 @@ CO_INLINE int group_state_told(const struct group_told *t, const void *state, co
     switch (t->state) {
     case GROUP_SUM:
         return group_sum_told(t, (const struct group_sum *)state, word);
+    case GROUP_WIDE:
+        return group_wide_mean(t, (const struct group_wide *)state, word);
     case GROUP_FLOATS:
         *word = group_bits(mean ? floats->sum / (double)floats->count : floats->sum);
         return floats->count != 0;

@@ -47,6 +47,15 @@ def strings(type, values=TEXTS):
     return pa.array(values, pa.large_string() if "string" in str(type) else pa.large_binary()).cast(type)
 
 
+def test_means_of_decimals():
+    values = [decimal.Decimal(v) for v in ("1.50", "-7.25", "99999999999999999999.99", "0.01", "2.00")]
+    table = pa.table({"k": [1, 1, 2, 2, 3], "v": pa.array(values, pa.decimal128(38, 2))})
+    got = lc.group_by(table, "k").agg(mean=("v", "mean"), var=("v", "var"))
+    assert got["mean"].to_pylist() == [-2.875, float((values[2] + values[3]) / 2), 2.0]
+    var = got["var"].to_pylist()
+    assert var[0] == pytest.approx(38.28125) and var[1] == pytest.approx(5e39) and var[2] is None
+
+
 @pytest.mark.parametrize("type", STRINGS, ids=str)
 @pytest.mark.parametrize("form", ["array", "slice", "chunks", "dictionary"])
 def test_strings_of_every_layout(type, form):

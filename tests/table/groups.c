@@ -25,11 +25,10 @@ static int allowed(cohort_aggregate_op op, const char *format)
 {
     switch (op) {
     case COHORT_AGGREGATE_SUM:
-        return is_number(format) || is_decimal(format);
     case COHORT_AGGREGATE_MEAN:
     case COHORT_AGGREGATE_VAR:
     case COHORT_AGGREGATE_SD:
-        return is_number(format);
+        return is_number(format) || is_decimal(format);
     case COHORT_AGGREGATE_ANY:
     case COHORT_AGGREGATE_ALL:
         return is_number(format) && !is_float(format);
@@ -239,6 +238,11 @@ static double float_of(const char *format, struct cell c)
 
 static long double number_of(const char *format, struct cell c)
 {
+    if (is_decimal(format)) {
+        wide value;
+        memcpy(&value, c.bytes, 16);
+        return (long double)value / powl(10, atoi(strchr(format, ',') + 1));
+    }
     return is_float(format) ? (long double)float_of(format, c) : (long double)integer_of(format, c);
 }
 

@@ -373,16 +373,20 @@ static void reproducible(struct test *t)
 
 /* ---- what is refused ----------------------------------------------------------------------------------- */
 
-/* Sums about the ends of 38 digits and of 128 bits. */
+/* Sums about the ends of 38 digits and of 128 bits, and the means and variances of such values. */
 static void decimals(struct test *t)
 {
+    static const char *const formats[] = {"d:30,4", "d:38,0", "d:38,38", "d:38,-3"};
     const struct model_plan keys = {.rows = 5, .distinct = 1}, values = {5, .nulls = 20};
     for (uint64_t round = 0; round < test_scale(t, 400, 1000, 4000); round++) {
-        struct plan p = {.keys = 1, .values = 1, .frames = 1, .aggregates = 1, .key = {"k"}};
+        struct plan p = {.keys = 1, .values = 1, .frames = 1, .aggregates = 2 + round / 8 % 2, .key = {"k"}};
         struct due d;
         wide value[5];
-        p.format[0] = "I", p.format[1] = "d:30,4", p.column[0] = 1;
-        p.aggregate[0] = (cohort_aggregate){COHORT_AGGREGATE_SUM, 0, "v", NULL};
+        p.format[0] = "I", p.format[1] = formats[round % 4];
+        p.column[0] = p.column[1] = p.column[2] = 1;
+        p.aggregate[0] = (cohort_aggregate){COHORT_AGGREGATE_MEAN, 0, "v", NULL};
+        p.aggregate[1] = (cohort_aggregate){COHORT_AGGREGATE_VAR + round / 4 % 2, 0, "v", "var"};
+        p.aggregate[2] = (cohort_aggregate){COHORT_AGGREGATE_SUM, 0, "v", "sum"};
         model_open(&p.model[0], 5, 2);
         model_fill(t, &p.model[0], 0, "k", p.format[0], &keys);
         model_fill(t, &p.model[0], 1, "v", p.format[1], &values);
