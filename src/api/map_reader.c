@@ -19,6 +19,16 @@ cohort_status map_is_reader(const cohort_map *map, const char *call)
                         call);
 }
 
+/* What lies aside is brought in by the multimap's own context. */
+static cohort_status bring_in(cohort_multimap *m, cohort_context *context, const char *call)
+{
+    cohort_status s = call_begin(m->context);
+    if (!s)
+        s = multimap_bring_in(m, call);
+    call_end(m->context);
+    return s ? context_fail(context, s, "%s: what it is to read: %s", call, cohort_message(m->context)) : s;
+}
+
 /* For the work on the other context, which a fork may have made useless. */
 static cohort_status wait_for(cohort_context *context, cohort_context *other, const char *call)
 {
@@ -99,6 +109,7 @@ static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context
     made->reader = MAP_READS_OTHER;
     made->index = NULL;
     made->next = NULL;
+    made->aside = NULL;
     cohort_status s = m->index ? map_reader(m->index, context, &made->index) : COHORT_OK;
     if (!s && m->next)
         s = multimap_reader(m->next, context, &made->next);
@@ -117,6 +128,8 @@ cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *
         *out = NULL;
     CALL(context);
     cohort_status s = check(call, "multimap", multimap, context, out);
+    if (!s)
+        s = bring_in(multimap, context, call);
     if (!s)
         s = map_check_reader(context, multimap->context,
                              multimap->index ? multimap->index->table : multimap->ends, call);

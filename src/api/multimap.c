@@ -302,6 +302,7 @@ void multimap_end(cohort_multimap *m)
         if (m->runs && owns)
             context_release(m->context, m->runs, m->runs_bytes);
         map_end(m->index);
+        free(m->aside);
         free(m);
     }
 }
@@ -400,6 +401,9 @@ cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t 
     CALL_ON(m);
     if (!m)
         return context_fail(NULL, COHORT_NULL, "cohort_multimap_size: multimap is NULL");
+    cohort_status status = multimap_bring_in(m, "cohort_multimap_size");
+    if (status)
+        return status;
     while (m->next)
         m = m->next;
     if (keys)
