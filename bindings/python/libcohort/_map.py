@@ -356,7 +356,8 @@ class Map:
         given = ops
         try:
             if isinstance(ops, str):
-                return self._beside(keys, _core.view(_op(ops, self._value) * len(keys), "ops"), [], "ops")
+                codes = _core.view(_op(ops, self._value) * len(keys), "ops")
+                return codes if keys._gpu is None else self._beside(keys, codes, [], "ops")
             array = any(hasattr(ops, f"__{name}__") for name in _ARRAYS)
             if not array and len(ops) and isinstance(ops[0], str):
                 ops = bytes([OPS[name] for name in ops])

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, Sequence
 
 from . import _collection as c
 from . import _core, _set
-from ._arrays import BYTES, I64, U32, U64, give_out, take_in
+from ._arrays import I64, U32, U64, give_out, take_in
 from ._context import current
 from ._gpu import beside
 
@@ -50,21 +50,15 @@ class Sets:
     _numpy: Any
 
     def __init__(self, arrays: Iterable[Any] = (), *, type: str | None = None) -> None:
-        context, given = current(), list(arrays)
-        parts, self._numpy = _core.take_each(given, "arrays", context)
-        code = U32
-        for part in parts:
-            if BYTES[part._code] == 8:
-                code = U64
-        code = c.type_code(type, code)
-        there = [i for i, part in enumerate(parts) if part._gpu is not None]
-        if there:  # all of them go there
-            first = there[0]
+        context, given = current(), arrays if isinstance(arrays, (list, tuple)) else list(arrays)
+        parts, self._numpy, wide, first = _core.take_each(given, "arrays", context)
+        code = c.type_code(type, U64 if wide else U32)
+        if first >= 0:  # all of them go there
             for i, part in enumerate(parts):
                 part = _core.cast(part, code, f"arrays[{i}]")
                 names = f"arrays[{first}]", f"arrays[{i}]"
                 parts[i] = beside(parts[first], part, given[i], names, context)
-        members, offsets = _core.concat(parts, code, "arrays", context if there else None)
+        members, offsets = _core.concat(parts, code, "arrays", context if first >= 0 else None)
         self._of = _core.sets_build(context, c.MEMBERS, code, 0, members, None, offsets, None, 0)
 
     @classmethod
@@ -463,23 +457,14 @@ class Sets:
         for w in wants:
             if w not in _WANTS:
                 raise ValueError(f"want: must be of {', '.join(_WANTS)}, not {w!r}")
-        if "first" in wants and k < 1:
+        if "first" not in wants:
+            k = 0
+        elif k < 1:
             raise ValueError(f"k: must be at least 1, not {k}")
-        count, members, ends, arity = c.rows_of(rows, offsets)
-        handles = c.together([self._of, *[x._of for x in others]]) if others else (self._of,)
+        many, members, ends, arity = c.rows_of(rows, offsets)
+        of = c.together([self._of, *[x._of for x in others]]) if others else (self._of,)
         counts, any, first, sets = _core.sets_query(
-            handles,
-            code,
-            0,
-            least,
-            count,
-            members,
-            ends,
-            arity,
-            "counts" in wants,
-            "any" in wants,
-            k if "first" in wants else 0,
-            "sets" in wants,
+            of, code, 0, least, many, members, ends, arity, "counts" in wants, "any" in wants, k, "sets" in wants
         )
         numpy = self._numpy or (sys.modules.get("numpy") if hasattr(rows, "dtype") else None)
         answers: dict[str, Any] = {}

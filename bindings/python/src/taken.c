@@ -177,29 +177,62 @@ static array *taken_at(PyObject *list, Py_ssize_t i, PyObject *argument, PyObjec
     return a;
 }
 
-/* take_each(list, argument, where): (list of the Arrays of its items, what makes the answers). */
+/* Appends the Array to the list, and puts down what makes the answers, if that is not known yet, whether it has
+ * elements of 8 bytes, and the first that lies in a GPU's memory. */
+struct each {
+    PyObject *list, *from;
+    Py_ssize_t on_gpu;
+    bool wide;
+};
+static bool each_add(struct each *e, const array *a, PyObject *from, Py_ssize_t i)
+{
+    if (Py_IsNone(e->from) && !Py_IsNone(from)) {
+        DROP(e->from);
+        e->from = KEPT(from);
+    }
+    e->wide |= type_bytes(a->type) == 8;
+    if (a->on && e->on_gpu < 0)
+        e->on_gpu = i;
+    return !PyList_Append(e->list, (PyObject *)a);
+}
+
+/* take_each(list, argument, where): (list of the Arrays of its items, what makes the answers, whether any has
+ * elements of 8 bytes, the first that lies in a GPU's memory or -1). */
 static PyObject *take_each(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     ARGUMENTS(3, 3)
-    PyObject *list = PyList_New(0), *makes = KEPT(Py_None);
+    struct each e = {PyList_New(0), KEPT(Py_None), -1, false};
     Py_ssize_t n = PySequence_Size(arguments[0]);
-    for (Py_ssize_t i = 0; list && i < n; ++i) {
+    bool good = e.list && n >= 0;
+    for (Py_ssize_t i = 0; good && i < n; ++i) {
         PyObject *from = NULL;
         array *a = taken_at(arguments[0], i, arguments[1], arguments[2], &from);
-        if (a && Py_IsNone(makes) && !Py_IsNone(from)) {
-            DROP(makes);
-            makes = KEPT(from);
-        }
-        if (!a || PyList_Append(list, (PyObject *)a))
-            Py_CLEAR(list);
+        good = a && each_add(&e, a, from, i);
         DROP(a);
         DROP(from);
     }
-    PyObject *pair = list && n >= 0 ? PyTuple_Pack(2, list, makes) : NULL;
-    DROP(list);
-    DROP(makes);
-    return pair;
+    PyObject *all =
+        good ? Py_BuildValue("OOOn", e.list, e.from, e.wide ? Py_True : Py_False, e.on_gpu) : NULL;
+    DROP(e.list);
+    DROP(e.from);
+    return all;
+}
+
+/* array_if_plain(values, argument): the Array of values that are one of the host's memory, or an array of numpy whose
+ * elements are numbers; None for all else. */
+static PyObject *array_if_plain(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    PyObject *from = NULL;
+    const bool plain = is_array(arguments[0]) || (PyObject *)Py_TYPE(arguments[0]) == ndarray;
+    array *a = plain ? taken_here(arguments[0], arguments[1], &from) : NULL;
+    DROP(from);
+    if (!a && PyErr_Occurred() &&
+        (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)))
+        PyErr_Clear(); /* strings, objects, more than one dimension */
+    return a || PyErr_Occurred() ? (PyObject *)a : KEPT(Py_None);
 }
 
 /* In place of a reference to an array one to its values in another type. */
@@ -347,6 +380,7 @@ PyMethodDef taken_functions[] = {{"set_taker", set_taker, METH_O, NULL},
                                  FAST(take_in),
                                  FAST(take_integers),
                                  FAST(take_each),
+                                 FAST(array_if_plain),
                                  FAST(take_in_as),
                                  FAST(take_keys),
                                  FAST(take_values),
