@@ -396,23 +396,6 @@ void cohort_multimap_destroy(cohort_multimap *m)
     multimap_end(m);
 }
 
-cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t *values)
-{
-    CALL_ON(m);
-    if (!m)
-        return context_fail(NULL, COHORT_NULL, "cohort_multimap_size: multimap is NULL");
-    cohort_status status = multimap_bring_in(m, "cohort_multimap_size");
-    if (status)
-        return status;
-    while (m->next)
-        m = m->next;
-    if (keys)
-        *keys = m->all_keys;
-    if (values)
-        *values = m->all_values;
-    return COHORT_OK;
-}
-
 cohort_status cohort_multimap_get_options(cohort_multimap *m, cohort_multimap_options *options)
 {
     CALL_ON(m);

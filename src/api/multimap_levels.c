@@ -253,6 +253,23 @@ cohort_status cohort_multimap_insert(cohort_multimap *m, uint64_t n, const void 
     return batch_end(&b, status, NULL);
 }
 
+cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t *values)
+{
+    CALL_ON(m);
+    if (!m)
+        return context_fail(NULL, COHORT_NULL, "cohort_multimap_size: multimap is NULL");
+    cohort_status status = multimap_bring_in(m, "cohort_multimap_size");
+    if (status)
+        return status;
+    while (m->next)
+        m = m->next;
+    if (keys)
+        *keys = m->all_keys;
+    if (values)
+        *values = m->all_values;
+    return COHORT_OK;
+}
+
 static cohort_status merge(cohort_multimap *a, cohort_multimap *b, const char *call, cohort_multimap **out)
 {
     struct parts p = {0};

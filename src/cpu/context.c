@@ -39,8 +39,8 @@ static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
     return 1; /* the first object tells for all */
 }
 
-/* A call's pointers were there before it, and so was libcuda if they are its. One look a call is enough, which
- * takes a lock of all libraries. */
+/* A call's pointers were there before it, and so was libcuda if they are its. One look a call is enough,
+ * which takes a lock of all libraries. */
 static pointer_attribute find_pointer_attribute(cohort_context *context)
 {
     struct cpu_device *device = cpu_device(context);

@@ -1,5 +1,5 @@
-"""How arguments become arrays and answers the caller's kind of array, against Python's array module and numpy;
-answers that are larger than the room that few keys have at first; small inserts into multimaps."""
+"""How arguments become arrays and answers the caller's kind of array, against Python's array module and
+numpy; answers that are larger than the room that few keys have at first; small inserts into multimaps."""
 
 import array
 import concurrent.futures
@@ -11,7 +11,7 @@ import pytest
 import libcohort as lc
 from libcohort import _core
 
-TYPES = ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64", "bool"]
+TYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64 bool".split()
 CODES = {name: code for code, name in enumerate(TYPES, 1)}
 F32, F64, I64 = CODES["float32"], CODES["float64"], CODES["int64"]
 
@@ -154,7 +154,8 @@ def test_many_at_once():
     )
     assert [p.tolist() for p in parts] == [[1], [2, 3], [4], [5, 6], [7]]
     assert (made_by, wide, on_gpu) == (numpy, True, -1)
-    assert _core.take_each((numpy.array([2], "uint32"), numpy.array([1], "int8")), "x", False)[1:3] == (numpy, False)
+    narrow = numpy.array([2], "uint32"), numpy.array([1], "int8")
+    assert _core.take_each(narrow, "x", False)[1:3] == (numpy, False)
     assert _core.take_each([], "x", False) == ([], None, False, -1)
     for bad in ([[1], ["a"]], [[1], numpy.zeros((1, 1))], [[1], None]):
         with pytest.raises((TypeError, ValueError), match=r"x\[1\]"):
@@ -174,7 +175,8 @@ def test_rows_of_many_values(keys, each):
     assert index.tolist() == numpy.repeat(numpy.arange(keys), each).tolist()
     assert offsets.tolist() == [each * min(i, keys) for i in range(keys + 2)]
     for got in (values, same):
-        assert numpy.array_equal(numpy.sort(got.reshape(keys, each)), numpy.arange(keys * each).reshape(keys, each)[::-1])
+        due = numpy.arange(keys * each).reshape(keys, each)[::-1]
+        assert numpy.array_equal(numpy.sort(got.reshape(keys, each)), due)
 
 
 @pytest.mark.parametrize("sets, n", [(1, 5), (300, 5), (300, 1030), (2, 5000)])

@@ -34,13 +34,13 @@ BYTES = (0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1)
 CODES = {name: code for code, name in enumerate(NAMES) if name}
 
 
-# (values, argument, where=False): the Array of `values`, and what makes the answers: None, or the numpy that it
-# came from. `where` says whether they may lie in a GPU's memory.
+# (values, argument, where=False): the Array of `values`, and what makes the answers: None, or the numpy that
+# it came from. `where` says whether they may lie in a GPU's memory.
 take_in = _core.take_in
 # (values, code, argument, where=False): the same as values of a type; integers in a list may be floats.
 take_in_as = _core.take_in_as
-# (array, argument): the values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be compared
-# by their bits.
+# (array, argument): the values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be
+# compared by their bits.
 stored = _core.stored
 # (array, code): back from the storage of a type to the type.
 narrowed = _core.narrowed

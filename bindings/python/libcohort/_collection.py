@@ -31,8 +31,8 @@ def type_code(name: str | None, default: int) -> int:
         raise ValueError(f"type: must be uint32 or uint64, not {name!r}") from None
 
 
-# (values, argument, where=False): integers of an array, a list, a set or another iterable that is no array. `where`
-# as of `take_in`.
+# (values, argument, where=False): integers of an array, a list, a set or another iterable that is no array.
+# `where` as of `take_in`.
 integers = _core.take_integers
 
 
@@ -134,8 +134,8 @@ def together(collections: Sequence[_core.Handle]) -> tuple[_core.Handle, ...]:
 
 
 def rows_of(rows: Any, offsets: Any = None) -> tuple[int, _core.Array, _core.Array | None, int]:
-    """The sets of each row: (how many rows, numbers of sets one behind the other, where each row begins or None,
-    how many each has or 0)."""
+    """The sets of each row: (how many rows, numbers of sets one behind the other, where each row begins or
+    None, how many each has or 0)."""
     if offsets is None and getattr(rows, "ndim", 0) == 2:
         count, arity = rows.shape
         return count, _core.take_in_as(rows.reshape(-1), U64, "rows")[0], None, arity
@@ -151,8 +151,8 @@ def rows_of(rows: Any, offsets: Any = None) -> tuple[int, _core.Array, _core.Arr
 
 
 def pairs_of(n: int, shift: int) -> _core.Array:
-    """0, shift, 1, shift + 1, ... : rows of set r of one collection and set r of the next. It is not changed by
-    anybody."""
+    """0, shift, 1, shift + 1, ... : rows of set r of one collection and set r of the next. It is not changed
+    by anybody."""
     return _few_pairs(n, shift) if n <= 64 else _pairs(n, shift)
 
 
@@ -168,9 +168,7 @@ def _pairs(n: int, shift: int) -> _core.Array:
     return _core.view(both, "rows")
 
 
-def any_of(
-    a: _core.Handle, b: _core.Handle, op: int, members: _core.Array, rows: int = 1
-) -> _core.Array:
+def any_of(a: _core.Handle, b: _core.Handle, op: int, members: _core.Array, rows: int = 1) -> _core.Array:
     """Whether rows of two sets each, of `a` and of `b` numbered on, have a member in common, say."""
     pair = (a, b) if _core.sets_alike(a, b) else together((a, b))
     any: _core.Array = _core.sets_query(pair, op, 0, 0, rows, members, None, 2, False, True, 0, False)[1]
@@ -178,9 +176,16 @@ def any_of(
 
 
 def combined(
-    a: _core.Handle, b: _core.Handle | None, op: int, members: _core.Array, rows: int, arity: int, each: int = 0
+    a: _core.Handle,
+    b: _core.Handle | None,
+    op: int,
+    members: _core.Array,
+    rows: int,
+    arity: int,
+    each: int = 0,
 ) -> _core.Handle:
     """A collection with a set for each row of sets of `a` and, numbered on, of `b`."""
     of = (a,) if b is None else (a, b) if _core.sets_alike(a, b) else together((a, b))
-    made: _core.Handle = _core.sets_query(of, op, each, 0, rows, members, None, arity, False, False, 0, True)[3]
+    known = _core.sets_query(of, op, each, 0, rows, members, None, arity, False, False, 0, True)
+    made: _core.Handle = known[3]
     return made

@@ -464,7 +464,18 @@ class Sets:
         many, members, ends, arity = c.rows_of(rows, offsets)
         of = c.together([self._of, *[x._of for x in others]]) if others else (self._of,)
         counts, any, first, sets = _core.sets_query(
-            of, code, 0, least, many, members, ends, arity, "counts" in wants, "any" in wants, k, "sets" in wants
+            of,
+            code,
+            0,
+            least,
+            many,
+            members,
+            ends,
+            arity,
+            "counts" in wants,
+            "any" in wants,
+            k,
+            "sets" in wants,
         )
         numpy = self._numpy or (sys.modules.get("numpy") if hasattr(rows, "dtype") else None)
         answers: dict[str, Any] = {}

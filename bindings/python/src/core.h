@@ -164,7 +164,8 @@ extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
 extern PyMethodDef loop_functions[];
-/* Of the host's memory; a new reference. In errors it is argument[at], or, if that is below 0, the argument. */
+/* Of the host's memory; a new reference. In errors it is argument[at], or, if that is below 0, the
+ * argument. */
 array *cast_to(array *from, int type, const char *argument, Py_ssize_t at);
 array *cast_where(array *from, int type, PyObject *argument);          /* in the memory that it lies in */
 array *canonical_of(array *from, bool zeros);                          /* floats with one NaN, and one zero */

@@ -69,8 +69,8 @@ static array *values_of(PyObject *object, cohort_width width, const array *keys,
     return values;
 }
 
-/* map_new(context, width, capacity, layout, keys, values or None): a map of them, or without both an empty one.
- * Of a key that comes several times the last value counts. */
+/* map_new(context, width, capacity, layout, keys, values or None): a map of them, or without both an empty
+ * one. Of a key that comes several times the last value counts. */
 static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;

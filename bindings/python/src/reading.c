@@ -272,7 +272,8 @@ static PyObject *current(PyObject *module, PyObject *nothing)
     return (PyObject *)current_context();
 }
 
-/* context_for(array): where a call on it runs: the thread's context, or one of the GPU that the array is on. */
+/* context_for(array): where a call on it runs: the thread's context, or one of the GPU that the array is
+ * on. */
 static PyObject *context_for(PyObject *module, PyObject *object)
 {
     (void)module;

@@ -5,7 +5,8 @@
 #include "core.h"
 
 static PyObject *other; /* the function of (values, argument, where): (Array, numpy or None) */
-/* The module, from when one of its arrays was met, and what is used of it: its class, functions, and dtypes. */
+/* The module, from when one of its arrays was met, and what is used of it: its class, functions, and
+ * dtypes. */
 static PyObject *numpy, *ndarray, *asarray, *frombuffer, *dtypes[TYPES];
 
 /* set_taker(function): what takes in all else. */
@@ -88,8 +89,8 @@ static array *taken_there(PyObject *values, PyObject *argument, PyObject *where,
     return a;
 }
 
-/* What has the short way: a new reference, and in *from one to what the answers are made by: None, or the module
- * numpy. NULL, without an exception for what has none. */
+/* What has the short way: a new reference, and in *from one to what the answers are made by: None, or the
+ * module numpy. NULL, without an exception for what has none. */
 static array *taken_here(PyObject *values, PyObject *argument, PyObject **from)
 {
     array *a = NULL;
@@ -177,8 +178,8 @@ static array *taken_at(PyObject *list, Py_ssize_t i, PyObject *argument, PyObjec
     return a;
 }
 
-/* Appends the Array to the list, and puts down what makes the answers, if that is not known yet, whether it has
- * elements of 8 bytes, and the first that lies in a GPU's memory. */
+/* Appends the Array to the list, and puts down what makes the answers, if that is not known yet, whether
+ * it has elements of 8 bytes, and the first that lies in a GPU's memory. */
 struct each {
     PyObject *list, *from;
     Py_ssize_t on_gpu;
@@ -219,8 +220,8 @@ static PyObject *take_each(PyObject *module, PyObject *const *arguments, Py_ssiz
     return all;
 }
 
-/* array_if_plain(values, argument): the Array of values that are one of the host's memory, or an array of numpy whose
- * elements are numbers; None for all else. */
+/* array_if_plain(values, argument): the Array of values that are one of the host's memory, or an array of
+ * numpy whose elements are numbers; None for all else. */
 static PyObject *array_if_plain(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
