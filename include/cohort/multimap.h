@@ -48,12 +48,17 @@ COHORT_API cohort_status cohort_multimap_build(cohort_context *context,
 /* NULL is allowed. */
 COHORT_API void cohort_multimap_destroy(cohort_multimap *multimap);
 
-/* Adds n pairs, of which those with a 1 in `where` (NULL: all) take part. They become a level of their own,
- * together with levels that have less than twice as many values: there are at most 16, lookups go through all
- * of them, and each pair is built anew at most a logarithm of times. The first insert into a multimap whose
- * keys are all distinct may build it anew once. The workspace is that of a build, and 8 to 16 bytes a pair of
- * the levels taken in. A call that fails leaves the pairs as they were. Not while another call works on the
- * multimap. */
+/* Adds n pairs, of which those with a 1 in `where` (NULL: all) take part. They become a level of their
+ * own, together with levels that have less than twice as many values: there are at most 16, lookups go
+ * through all of them, and each pair is built anew at most a logarithm of times. The first insert into a
+ * multimap whose keys are all distinct may build it anew once. The workspace is that of a build, and 8 to
+ * 16 bytes a pair of the levels taken in. A call that fails leaves the pairs as they were. Not while
+ * another call works on the multimap.
+ *
+ * Up to 256 pairs in host memory are only put aside, in 16 KiB of the host's. The level is built when more
+ * than 1,024 would lie there, when more come at once, or by the first other call on the multimap (but for
+ * the options and destroying). That call waits for it. It may be COHORT_NO_MEMORY, and all pairs are as
+ * before. */
 COHORT_API cohort_status cohort_multimap_insert(cohort_multimap *multimap, uint64_t n, const void *keys,
                                                 const void *values, const uint8_t *where);
 
@@ -63,7 +68,7 @@ COHORT_API cohort_status cohort_multimap_insert(cohort_multimap *multimap, uint6
 COHORT_API cohort_status cohort_multimap_get_view(cohort_multimap *multimap,
                                                   struct cohort_multimap_view *view);
 
-/* Distinct keys, and values in all. Do not wait: both are known on the host. Either may be NULL. */
+/* Distinct keys, and values in all. Either may be NULL. Does not wait but for pairs that were put aside. */
 COHORT_API cohort_status cohort_multimap_size(cohort_multimap *multimap, uint64_t *keys, uint64_t *values);
 
 /* The width, seed and load it was built with. */

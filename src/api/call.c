@@ -36,7 +36,7 @@ static void before_fork(void)
     settled = 0;
     __atomic_store_n(&forking, 1, __ATOMIC_SEQ_CST);
     for (cohort_context *c = contexts; c; c = c->next)
-        c->forked = __atomic_load_n(&c->calls, __ATOMIC_SEQ_CST);
+        c->forked = __atomic_load_n(&c->calls, __ATOMIC_SEQ_CST) % (CONTEXT_CALL - 1);
 }
 
 static void after_fork(void)
@@ -123,7 +123,7 @@ cohort_status call_begin(cohort_context *context)
 {
     if (!context)
         return COHORT_OK;
-    __atomic_fetch_add(&context->calls, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&context->calls, CONTEXT_CALL, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&forking, __ATOMIC_SEQ_CST))
         meet_fork(context);
     return context->origin == CONTEXT_OURS ? COHORT_OK : take_over(context);

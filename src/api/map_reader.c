@@ -1,4 +1,5 @@
-/* map_reader.c: maps and multimaps that are looked up by way of a context other than their own.
+/* map_reader.c: maps that are looked up by way of a context other than their own; multimaps so are in
+ * multimap_reader.c.
  *
  * A reader is a map whose table is another's: the same view on another context of the same device. Lookups
  * never write to a table, so readers and the map itself may look up at once, each context in a thread of its
@@ -7,8 +8,6 @@
 #include "api/options.h"
 
 #include <stdlib.h>
-
-#include "api/multimap.h"
 
 cohort_status map_is_reader(const cohort_map *map, const char *call)
 {
@@ -54,9 +53,8 @@ cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **
     return COHORT_OK;
 }
 
-/* What both calls refuse. */
-static cohort_status check(const char *call, const char *name, const void *object, cohort_context *context,
-                           const void *out)
+cohort_status map_reader_of(const char *call, const char *name, const void *object, cohort_context *context,
+                            const void *out)
 {
     if (object && context && out)
         return COHORT_OK;
@@ -72,53 +70,8 @@ cohort_status cohort_map_reader(cohort_map *map, cohort_context *context, cohort
     if (out)
         *out = NULL;
     CALL(context);
-    cohort_status s = check(call, "map", map, context, out);
+    cohort_status s = map_reader_of(call, "map", map, context, out);
     if (!s)
         s = map_check_reader(context, map->context, map->table, call);
     return s ? s : map_reader(map, context, out);
-}
-
-/* Readers that nobody has seen own their descriptions alone. */
-static void forget(cohort_multimap *m)
-{
-    for (cohort_multimap *next; m; m = next) {
-        next = m->next;
-        free(m->index);
-        free(m);
-    }
-}
-
-/* All levels of it. */
-static cohort_status multimap_reader(cohort_multimap *m, cohort_context *context, cohort_multimap **out)
-{
-    cohort_multimap *made = malloc(sizeof *made);
-    if (!made)
-        return context_fail(context, COHORT_NO_MEMORY, "no memory for a reader's description");
-    *made = *m;
-    made->context = context;
-    made->reader = MAP_READS_OTHER;
-    made->index = NULL;
-    made->next = NULL;
-    cohort_status s = m->index ? map_reader(m->index, context, &made->index) : COHORT_OK;
-    if (!s && m->next)
-        s = multimap_reader(m->next, context, &made->next);
-    if (s)
-        forget(made);
-    else
-        *out = made;
-    return s;
-}
-
-cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *context,
-                                     cohort_multimap **out)
-{
-    static const char call[] = "cohort_multimap_reader";
-    if (out)
-        *out = NULL;
-    CALL(context);
-    cohort_status s = check(call, "multimap", multimap, context, out);
-    if (!s)
-        s = map_check_reader(context, multimap->context,
-                             multimap->index ? multimap->index->table : multimap->ends, call);
-    return s ? s : multimap_reader(multimap, context, out);
 }

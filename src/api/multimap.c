@@ -302,6 +302,7 @@ void multimap_end(cohort_multimap *m)
         if (m->runs && owns)
             context_release(m->context, m->runs, m->runs_bytes);
         map_end(m->index);
+        free(m->aside);
         free(m);
     }
 }
@@ -393,20 +394,6 @@ void cohort_multimap_destroy(cohort_multimap *m)
         return;
     CALL_TO_END(m->context);
     multimap_end(m);
-}
-
-cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t *values)
-{
-    CALL_ON(m);
-    if (!m)
-        return context_fail(NULL, COHORT_NULL, "cohort_multimap_size: multimap is NULL");
-    while (m->next)
-        m = m->next;
-    if (keys)
-        *keys = m->all_keys;
-    if (values)
-        *values = m->all_values;
-    return COHORT_OK;
 }
 
 cohort_status cohort_multimap_get_options(cohort_multimap *m, cohort_multimap_options *options)

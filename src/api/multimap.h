@@ -20,7 +20,8 @@ struct cohort_multimap {
     co_u64 *ends;          /* slots + 2 words: shape/multimap.h */
     void *runs;
     uint64_t ends_bytes, runs_bytes;
-    enum map_reader_kind reader; /* of a file's that is mapped, ends and runs lie in the index's mapping */
+    struct multimap_aside *aside; /* what was inserted and is in no level yet; NULL: nothing ever was */
+    enum map_reader_kind reader;  /* of a file's that is mapped, ends and runs lie in the index's mapping */
     int single; /* all keys are distinct, and there are neither ends nor runs; then there is one level */
 };
 
@@ -39,6 +40,20 @@ struct multimap_pairs {
 cohort_status multimap_build(cohort_context *context, const char *call,
                              const cohort_multimap_options *options, int may_be_single, int parts,
                              const struct multimap_pairs *pairs, cohort_multimap **out);
+/* Before a call looks at the levels: what was put aside comes into them. If that fails all is as before. */
+cohort_status multimap_bring_in(cohort_multimap *multimap, const char *call);
+
+/* Puts few pairs of the host's memory aside. 0: there is no room, or no memory, for them. */
+int multimap_put_aside(cohort_multimap *multimap, uint64_t n, const void *keys, const void *values,
+                       const uint8_t *where);
+
+uint64_t multimap_aside_n(const cohort_multimap *multimap); /* how many lie aside */
+void multimap_aside_clear(cohort_multimap *multimap);
+
+/* What lies aside, as pairs in the context's memory; *workspace is to be given back to the pool. */
+cohort_status multimap_aside_pairs(const cohort_multimap *multimap, struct multimap_pairs *pairs,
+                                   void **workspace);
+
 cohort_status multimap_fold(cohort_multimap *multimap, const char *call); /* makes one level of all */
 void multimap_end(cohort_multimap *multimap);                             /* all levels; NULL is allowed */
 

@@ -36,6 +36,8 @@ cohort_status cohort_multimap_export(cohort_multimap *m, void *keys, uint64_t *o
     static const char call[] = "cohort_multimap_export";
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
-    cohort_status status = multimap_fold(m, call);
+    cohort_status status = multimap_bring_in(m, call);
+    if (!status)
+        status = multimap_fold(m, call);
     return status ? status : export_level(m, call, keys, offsets, values);
 }

@@ -8,6 +8,8 @@
  * Exports, and so files, are of one level, or what several calls give would not fit together; they make one
  * of all for good.
  *
+ * What small inserts bring waits (multimap_aside.c), and becomes part of the next level.
+ *
  * Levels are made aside, and put in their place when nothing can fail any more. A single multimap
  * (multimap.c) is made anew with runs when it gets a second level or a view. */
 #include "api/multimap.h"
@@ -58,6 +60,15 @@ static cohort_status parts_add(struct parts *p, cohort_multimap *from)
     return status;
 }
 
+/* The same for what lies aside. */
+static cohort_status parts_add_aside(struct parts *p, cohort_multimap *m)
+{
+    if (!multimap_aside_n(m))
+        return COHORT_OK;
+    const int i = p->count++;
+    return multimap_aside_pairs(m, &p->pairs[i], &p->workspace[i]);
+}
+
 static void parts_end(cohort_context *context, struct parts *p)
 {
     for (int i = 0; i < p->count; i++)
@@ -73,6 +84,8 @@ static void become(cohort_multimap *m, cohort_multimap *made)
     const cohort_multimap old = *m;
     *m = *made;
     *made = old;
+    made->aside = NULL;
+    m->aside = old.aside;
     if (old.reader == MAP_READS_FILE)
         m->reader = MAP_READS_FILE;
     multimap_end(made);
@@ -177,15 +190,28 @@ static cohort_status put_level(cohort_multimap *m, const char *call, cohort_mult
     return COHORT_OK;
 }
 
+/* These pairs, if any, and those that lie aside. */
 static cohort_status insert(cohort_multimap *m, const char *call, const struct multimap_pairs *pairs)
 {
     struct parts p = {.count = 1, .pairs = {*pairs}};
-    cohort_multimap *first = first_taken(m, pairs->n), *made = NULL;
-    cohort_status status = parts_add(&p, first);
+    cohort_multimap *first = first_taken(m, pairs->n + multimap_aside_n(m)), *made = NULL;
+    cohort_status status = parts_add_aside(&p, m);
+    if (!status)
+        status = parts_add(&p, first);
     if (!status)
         status = multimap_build(m->context, call, &m->options, 0, p.count, p.pairs, &made);
     parts_end(m->context, &p);
-    return status ? status : put_level(m, call, first, made);
+    if (!status)
+        status = put_level(m, call, first, made);
+    if (!status)
+        multimap_aside_clear(m);
+    return status;
+}
+
+cohort_status multimap_bring_in(cohort_multimap *m, const char *call)
+{
+    static const struct multimap_pairs none = {0, NULL, NULL, NULL, NULL};
+    return multimap_aside_n(m) ? insert(m, call, &none) : COHORT_OK;
 }
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
@@ -216,10 +242,32 @@ cohort_status cohort_multimap_insert(cohort_multimap *m, uint64_t n, const void 
         status = batch_check_memory(&b);
     if (status || !n)
         return status;
+    if (b.kind == MEMORY_HOST) {
+        status = context_wait(m->context); /* for who writes the pairs */
+        if (status || multimap_put_aside(m, n, keys, values, where))
+            return status;
+    }
     status = batch_begin(&b);
     if (!status)
         status = insert(m, call, &pairs);
     return batch_end(&b, status, NULL);
+}
+
+cohort_status cohort_multimap_size(cohort_multimap *m, uint64_t *keys, uint64_t *values)
+{
+    CALL_ON(m);
+    if (!m)
+        return context_fail(NULL, COHORT_NULL, "cohort_multimap_size: multimap is NULL");
+    cohort_status status = multimap_bring_in(m, "cohort_multimap_size");
+    if (status)
+        return status;
+    while (m->next)
+        m = m->next;
+    if (keys)
+        *keys = m->all_keys;
+    if (values)
+        *values = m->all_values;
+    return COHORT_OK;
 }
 
 static cohort_status merge(cohort_multimap *a, cohort_multimap *b, const char *call, cohort_multimap **out)
@@ -263,7 +311,10 @@ cohort_status cohort_multimap_union(cohort_multimap *a, cohort_multimap *b, coho
     if (a->options.width != b->options.width)
         return context_fail(a->context, COHORT_RANGE, "%s: b has width %d, a has width %d", call,
                             (int)b->options.width, (int)a->options.width);
-    return merge(a, b, call, out);
+    cohort_status status = multimap_bring_in(a, call);
+    if (!status)
+        status = multimap_bring_in(b, call);
+    return status ? status : merge(a, b, call, out);
 }
 
 cohort_status cohort_multimap_get_view(cohort_multimap *m, cohort_multimap_view *view)
@@ -273,7 +324,9 @@ cohort_status cohort_multimap_get_view(cohort_multimap *m, cohort_multimap_view 
     if (!m || !view)
         return context_fail(m ? m->context : NULL, COHORT_NULL, "%s: %s is NULL", call,
                             m ? "view" : "multimap");
-    cohort_status status = settle(m, call);
+    cohort_status status = multimap_bring_in(m, call);
+    if (!status)
+        status = settle(m, call);
     if (status)
         return status;
     *view = (cohort_multimap_view){.version = CO_MULTIMAP_VIEW_VERSION, .width = (co_u32)m->options.width};

@@ -57,7 +57,9 @@ cohort_status cohort_multimap_save_table(cohort_multimap *m, const char *path)
     cohort_status s = stream_check_save(m ? m->context : NULL, call, "multimap", m, "path", &to);
     if (s)
         return s;
-    s = multimap_with_runs(m, call, &level);
+    s = multimap_bring_in(m, call);
+    if (!s)
+        s = multimap_with_runs(m, call, &level);
     if (!s)
         s = context_wait(m->context);
     if (!s)

@@ -152,6 +152,8 @@ cohort_status cohort_multimap_find(cohort_multimap *m, uint64_t n, const void *k
     if (!m)
         return context_fail(NULL, COHORT_NULL, "%s: multimap is NULL", call);
     cohort_status status = check_batch(m->context, call, given, &batch);
+    if (!status)
+        status = multimap_bring_in(m, call);
     if (status)
         return status;
     struct multimap_step step = multimap_step_of(m);
@@ -238,6 +240,8 @@ cohort_status cohort_multimap_count(cohort_multimap *m, uint64_t n, const void *
     batch_array(&b, "keys", BATCH_IN, keys, n, map_key_bytes(m->view.width), NULL);
     batch_array(&b, "counts", BATCH_OUT, counts, n, sizeof *counts, NULL);
     cohort_status status = check(&b, n, &memory);
+    if (!status)
+        status = multimap_bring_in(m, call);
     if (status)
         return status;
     struct multimap_step step = multimap_step_of(m);
@@ -398,6 +402,8 @@ cohort_status cohort_multimap_retrieve(cohort_multimap *m, uint64_t n, const voi
         return context_fail(m ? m->context : NULL, COHORT_NULL, "%s: %s is NULL", call,
                             m ? "retrieve" : "multimap");
     cohort_status status = check_retrieve(m->context, call, given, &r);
+    if (!status)
+        status = multimap_bring_in(m, call);
     if (status)
         return status;
     struct multimap_step step = multimap_step_of(m);

@@ -19,6 +19,10 @@ enum context_origin {
     CONTEXT_LOST       /* a copy that a call was under way on: it may be half changed, and is left as it is */
 };
 
+/* Of `calls`: what a call adds when it begins; it takes 1 back when it ends. The bits below are how many are
+ * under way. */
+#define CONTEXT_CALL ((1ull << 24) + 1)
+
 struct cohort_context {
     const struct backend *backend;
     void *device;               /* the backend's own state */
@@ -36,8 +40,8 @@ struct cohort_context {
     char message[512];
     /* api/call.c: */
     enum context_origin origin;
-    unsigned calls;                  /* atomic: calls under way; some are inside others */
-    unsigned forked;                 /* `calls` when the last fork began */
+    uint64_t calls;                  /* atomic: CONTEXT_CALL for each that began, less 1 for each ended */
+    unsigned forked;                 /* calls under way when the last fork began; some are inside others */
     cohort_context *next, *previous; /* the contexts of this process */
 };
 

@@ -39,9 +39,16 @@ static int count_loads(struct dl_phdr_info *info, size_t size, void *loads)
     return 1; /* the first object tells for all */
 }
 
-static pointer_attribute find_pointer_attribute(struct cpu_device *device)
+/* A call's pointers were there before it, and so was libcuda if they are its. One look a call is enough,
+ * which takes a lock of all libraries. */
+static pointer_attribute find_pointer_attribute(cohort_context *context)
 {
+    struct cpu_device *device = cpu_device(context);
+    const uint64_t call = __atomic_load_n(&context->calls, __ATOMIC_RELAXED) / (CONTEXT_CALL - 1);
     unsigned long long loads = 0;
+    if (call == device->call)
+        return device->pointer_attribute;
+    device->call = call;
     dl_iterate_phdr(count_loads, &loads);
     if (loads == device->loads)
         return device->pointer_attribute;
@@ -59,7 +66,7 @@ static pointer_attribute find_pointer_attribute(struct cpu_device *device)
 static enum memory_kind cpu_context_memory_kind(cohort_context *context, const void *pointer)
 {
     struct cpu_device *device = cpu_device(context);
-    pointer_attribute ask = device->asks_no_driver ? NULL : find_pointer_attribute(device);
+    pointer_attribute ask = device->asks_no_driver ? NULL : find_pointer_attribute(context);
     unsigned type = 0, managed = 0;
     unsigned long long address = (unsigned long long)(uintptr_t)pointer;
     if (!ask || ask(&type, POINTER_MEMORY_TYPE, address) || type != MEMORY_TYPE_DEVICE)

@@ -18,10 +18,11 @@ struct cpu_device {
     /* At a batch's entries, of all threads, when each goes through the whole batch (map_share.c). */
     uint64_t most_looks;
     char name[64]; /* the processor's */
-    /* libcuda's function if it is in this process, and how often libraries had come and gone when it was
-     * looked for. */
+    /* libcuda's function if it is in this process; how often libraries had come and gone when it was
+     * looked for; and in which call that was asked last, as the context numbers them. */
     int (*pointer_attribute)(void *value, int attribute, unsigned long long pointer);
     unsigned long long loads;
+    uint64_t call;
 };
 
 static inline struct cpu_device *cpu_device(cohort_context *context)

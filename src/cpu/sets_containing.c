@@ -11,9 +11,11 @@
 
 #define TOGETHER 16u
 #define DIGESTS  64u
-#define GRAIN    256u  /* pieces that a thread takes at a time, where there are many */
-#define EACH     8u    /* pieces that a thread should have, so that few values are work for all */
-#define PIECE    4096u /* entries of the index that a piece should have at least */
+#define GRAIN    256u   /* pieces that a thread takes at a time, where there are many */
+#define EACH     8u     /* pieces that a thread should have, so that few values are work for all */
+#define PIECE    4096u  /* entries of the index that a piece should have at least */
+#define WORK     16384u /* entries that a thread looks at, at least: to wake one takes as long */
+#define LOOKUP   64u    /* what finding a value's pieces takes, in entries */
 
 /* ---- pieces -------------------------------------------------------------------------------------------- */
 
@@ -176,10 +178,13 @@ static co_u64 pieces_for(cohort_context *context, const struct sets_containing *
     return pieces < most ? pieces : most;
 }
 
-static co_u64 grain_for(cohort_context *context, co_u64 items)
+/* Of a piece it is known how many entries it has at most. */
+static co_u64 grain_for(cohort_context *context, const struct sets_containing *q)
 {
-    co_u64 grain = items / ((co_u64)cpu_device(context)->threads * EACH) + 1;
-    return grain < GRAIN ? grain : GRAIN;
+    co_u64 grain = q->n * q->pieces / ((co_u64)cpu_device(context)->threads * EACH) + 1;
+    co_u64 least = WORK / ((q->index.chunks.n + q->index.listed.n) / q->pieces + LOOKUP) + 1;
+    grain = grain < GRAIN ? grain : GRAIN;
+    return grain < least ? least : grain;
 }
 
 /* Counts become what comes before each, and at the end all. */
@@ -199,7 +204,7 @@ cohort_status cpu_sets_containing(cohort_context *context, const struct sets_con
 {
     struct sets_containing q = *asked;
     q.pieces = pieces_for(context, &q);
-    const co_u64 items = q.n * q.pieces, grain = grain_for(context, items);
+    const co_u64 items = q.n * q.pieces, grain = grain_for(context, &q);
     if (cpu_is_alone(context, items, grain)) {
         q.pieces = 1;
         if (!arena->asks)

@@ -80,6 +80,19 @@ cohort_multimap *build_of(struct test *t, const struct data *d)
     return m;
 }
 
+void add(struct test *t, cohort_multimap *m, struct data *all, uint64_t n, enum pattern pattern,
+         uint64_t range)
+{
+    struct data d = data_new(t, all->width, n, pattern, range), both = joined(t, all, &d);
+    OK(t, cohort_multimap_insert(m, n, column_send(d.keys), column_send(d.values),
+                                 d.where ? column_send(d.where) : NULL));
+    if (!n)
+        both.n = all->n, both.keys = all->keys;
+    free(all->pairs);
+    free(d.pairs);
+    *all = both;
+}
+
 /* Keys that are there, keys that are not, and those whose patterns mark slots. */
 struct column *queries_of(struct test *t, const struct data *d, uint64_t n)
 {

@@ -25,6 +25,10 @@ int has_pair(const struct data *d, uint64_t key, uint64_t value);
 
 cohort_multimap *build_of(struct test *t, const struct data *d);
 
+/* Inserts n pairs at random, which `all` has then too. */
+void add(struct test *t, cohort_multimap *m, struct data *all, uint64_t n, enum pattern pattern,
+         uint64_t range);
+
 /* Keys that are there, keys that are not, and those whose patterns mark slots. */
 struct column *queries_of(struct test *t, const struct data *d, uint64_t n);
 

@@ -11,19 +11,6 @@ static const cohort_width widths[] = {COHORT_WIDTH_32_32, COHORT_WIDTH_64_32, CO
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
-static void add(struct test *t, cohort_multimap *m, struct data *all, uint64_t n, enum pattern pattern,
-                uint64_t range)
-{
-    struct data d = data_new(t, all->width, n, pattern, range), both = joined(t, all, &d);
-    OK(t, cohort_multimap_insert(m, n, column_send(d.keys), column_send(d.values),
-                                 d.where ? column_send(d.where) : NULL));
-    if (!n)
-        both.n = all->n, both.keys = all->keys;
-    free(all->pairs);
-    free(d.pairs);
-    *all = both;
-}
-
 static unsigned levels_of(struct test *t, cohort_multimap *m)
 {
     cohort_multimap_view view;

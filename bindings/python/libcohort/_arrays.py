@@ -34,20 +34,29 @@ BYTES = (0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1)
 CODES = {name: code for code, name in enumerate(NAMES) if name}
 
 
-def take_in(values: Any, argument: str, where: _gpu.Where = False) -> tuple[_core.Array, Any]:
-    """The Array of `values`, and what makes the answers: None, or the numpy that it came from. `where` says
-    whether they may lie in a GPU's memory."""
+# (values, argument, where=False): the Array of `values`, and what makes the answers: None, or the numpy that
+# it came from. `where` says whether they may lie in a GPU's memory.
+take_in = _core.take_in
+# (values, code, argument, where=False): the same as values of a type; integers in a list may be floats.
+take_in_as = _core.take_in_as
+# (array, argument): the values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be
+# compared by their bits.
+stored = _core.stored
+# (array, code): back from the storage of a type to the type.
+narrowed = _core.narrowed
+# (array, numpy): the array as the caller's kind of array.
+give_out = _core.give_out
+
+
+def _take_other(values: Any, argument: str, where: _gpu.Where) -> tuple[_core.Array, Any]:
+    """`take_in` of what has no short way."""
     kind = type(values)
     if kind is Array:
-        if values._gpu is not None:
-            _gpu.context_of(values, argument, values._gpu, where)
+        _gpu.context_of(values, argument, values._gpu, where)
         return values, None
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
-        try:
-            return _core.view(values, argument), numpy
-        except ValueError:
-            pass
+        _core.set_numpy(numpy)
         return view_numpy(values, argument, numpy), numpy
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None
@@ -57,6 +66,9 @@ def take_in(values: Any, argument: str, where: _gpu.Where = False) -> tuple[_cor
     if hasattr(values, "__dlpack__") and not hasattr(values, "__arrow_c_array__") and not _is_buffer(values):
         return _core.dlpack_in(values.__dlpack__(), argument, None), None
     return _core.view(values, argument), None
+
+
+_core.set_taker(_take_other)
 
 
 def view_numpy(values: Any, argument: str, numpy: Any) -> _core.Array:
@@ -91,49 +103,11 @@ def _of_list(values: Any, argument: str) -> _array.array[Any]:
         raise TypeError(f"{argument}: a list of numbers is due") from None
 
 
-def take_in_as(
-    values: Any, code: int, argument: str, where: _gpu.Where = False
-) -> tuple[_core.Array, Any]:
-    """The same as values of a type: integers in a list may be floats."""
-    if (code == F32 or code == F64) and isinstance(values, (list, tuple, range)):
-        try:
-            values = _array.array("f" if code == F32 else "d", values)
-        except TypeError:
-            raise TypeError(f"{argument}: a list of numbers is due") from None
-    array, numpy = take_in(values, argument, where)
-    return array if array._code == code else _core.cast(array, code, argument), numpy
-
-
-def give_out(result: _core.Array, numpy: Any) -> Any:
-    """`result` as the caller's kind of array."""
-    return result if numpy is None else numpy.asarray(result)
-
-
 def storage(code: int) -> int:
     """The type of 4 or 8 bytes that a type is stored in."""
     if BYTES[code] >= 4:
         return code
     return I32 if I8 <= code <= I16 else U32
-
-
-def stored(values: _core.Array, argument: str) -> _core.Array:
-    """The values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be compared by their
-    bits."""
-    code = values._code
-    if code == I64 or code == U64:
-        return values
-    if code == F32 or code == F64:
-        return _core.canonical(values, True)
-    return _core.cast(values, storage(code), argument)
-
-
-def narrowed(values: _core.Array, code: int) -> _core.Array:
-    """Back from the storage of a type to the type."""
-    if values._code == code:
-        return values
-    if code == BOOL:
-        return _core.retype(_core.cast(values, U8, "values"), BOOL)
-    return _core.cast(values, code, "values")
 
 
 def common(a: int, b: int) -> int:

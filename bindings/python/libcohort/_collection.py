@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import array as _array
 import functools
-import sys
 from typing import Any, Iterable, Sequence
 
 from . import _core
-from ._arrays import BYTES, I64, U8, U32, U64, storage, take_in, take_in_as
+from ._arrays import BYTES, I64, U8, U32, U64
 from ._context import current
 from ._gpu import Where, beside
 
@@ -18,9 +17,8 @@ AND, OR, ANDNOT, XOR, AT_LEAST = 1, 2, 3, 4, 5
 CONTAINS, RANK, SELECT, NEXT, COUNT, MIN, MAX = 1, 2, 3, 4, 5, 6, 7
 
 TYPES = {"uint32": U32, "uint64": U64}
+_NATURAL = [U64 if bytes == 8 else U32 for bytes in BYTES]
 _NAMES = {code: name for name, code in TYPES.items()}
-
-Known = tuple[_core.Handle, int, int, int]
 
 
 def type_code(name: str | None, default: int) -> int:
@@ -33,13 +31,9 @@ def type_code(name: str | None, default: int) -> int:
         raise ValueError(f"type: must be uint32 or uint64, not {name!r}") from None
 
 
-def integers(values: Any, argument: str, where: Where = False) -> tuple[_core.Array, Any]:
-    """Integers of an array, a list, a set or another iterable that is no array. `where` as of `take_in`."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None or type(values) is not numpy.ndarray:
-        if isinstance(values, (set, frozenset)) or hasattr(values, "__next__"):
-            values = list(values)
-    return take_in(values, argument, where)
+# (values, argument, where=False): integers of an array, a list, a set or another iterable that is no array.
+# `where` as of `take_in`.
+integers = _core.take_integers
 
 
 def along(
@@ -52,7 +46,7 @@ def along(
 
 def natural(code: int) -> int:
     """The type of members for an array of a type."""
-    return U64 if BYTES[storage(code)] == 8 else U32
+    return _NATURAL[code]
 
 
 def wide(values: Any, argument: str, where: Where = False) -> _core.Array:
@@ -75,46 +69,40 @@ def numbered(n: int) -> _core.Array:
     return _core.retype(_core.iota(n, I64), U64)
 
 
-class Collection:
-    """A handle of the library's, and what is known of it."""
+def type_name(of: _core.Handle) -> str:
+    return _NAMES[of.type]
 
-    __slots__ = ("handle", "sets", "type", "members")
 
-    def __init__(self, known: Known) -> None:
-        self.handle, self.sets, self.type, self.members = known
+def on(of: _core.Handle, context: _core.Context, type: int) -> _core.Handle:
+    """The same sets on another context, or with wider members: itself, or a copy."""
+    if of.context is context and of.type == type:
+        return of
+    members, _, offsets, _ = export(of, MEMBERS)
+    return build(MEMBERS, type, _core.cast(members, type, "members"), offsets=offsets, context=context)
 
-    @property
-    def type_name(self) -> str:
-        return _NAMES[self.type]
 
-    def on(self, context: _core.Context, type: int) -> Collection:
-        """The same sets on another context, or with wider members: itself, or a copy."""
-        if self.handle.context is context and self.type == type:
-            return self
-        members, _, offsets, _ = self.export(MEMBERS)
-        return build(MEMBERS, type, _core.cast(members, type, "members"), offsets=offsets, context=context)
+def export(
+    of: _core.Handle, form: int, which: _core.Array | None = None, groups: bool = False, blob_type: int = 0
+) -> tuple[_core.Array, Any, _core.Array, Any]:
+    return _core.sets_export(of, form, which, of.sets, groups, blob_type)
 
-    def export(
-        self, form: int, which: _core.Array | None = None, groups: bool = False, blob_type: int = 0
-    ) -> tuple[_core.Array, Any, _core.Array, Any]:
-        return _core.sets_export(self.handle, form, which, self.sets, groups, blob_type)
 
-    def look(
-        self,
-        kind: int,
-        n: int,
-        set: int = 0,
-        which: _core.Array | None = None,
-        values: _core.Array | None = None,
-        lasts: _core.Array | None = None,
-    ) -> tuple[Any, Any]:
-        return _core.sets_look(self.handle, kind, n, set, which, None, values, lasts)
+def look(
+    of: _core.Handle,
+    kind: int,
+    n: int,
+    set: int = 0,
+    which: _core.Array | None = None,
+    values: _core.Array | None = None,
+    lasts: _core.Array | None = None,
+) -> tuple[Any, Any]:
+    return _core.sets_look(of, kind, n, set, which, None, values, lasts)
 
-    def values(self, values: Any, argument: str) -> tuple[_core.Array, Any]:
-        """Values as members' type, of the host or of the GPU that the sets are on. Those that cannot be members
-        are OverflowError."""
-        array, numpy = take_in_as(values, self.type, argument, self.handle.context)
-        return _core.cast(array, self.type, argument), numpy
+
+def values_for(of: _core.Handle, values: Any, argument: str) -> tuple[_core.Array, Any]:
+    """Values as members' type, of the host or of the GPU that the sets are on. Those that cannot be members
+    are OverflowError."""
+    return _core.take_in_as(values, of.type, argument, of.context)
 
 
 def build(
@@ -127,59 +115,44 @@ def build(
     offsets: _core.Array | None = None,
     groups: _core.Array | None = None,
     context: _core.Context | None = None,
-) -> Collection:
+) -> _core.Handle:
     if context is None:
         context = current()
-    return Collection(_core.sets_build(context, form, type, sets, members, lasts, offsets, groups, 0))
+    return _core.sets_build(context, form, type, sets, members, lasts, offsets, groups, 0)
 
 
-def build_blobs(blobs: Iterable[Any], type: int) -> Collection:
-    parts = [take_in(blob, f"blobs[{i}]")[0] for i, blob in enumerate(blobs)]
+def build_blobs(blobs: Iterable[Any], type: int) -> _core.Handle:
+    parts = _core.take_each(list(blobs), "blobs", False)[0]
     data, offsets = _core.concat(parts, U8, "blobs")
     return build(ROARING, type, data, sets=len(parts), offsets=offsets)
 
 
-def together(collections: Sequence[Collection]) -> tuple[Collection, ...]:
+def together(collections: Sequence[_core.Handle]) -> tuple[_core.Handle, ...]:
     """Collections that one query can take: on the context of the first, of one type."""
-    if len(collections) == 1:
-        return (collections[0],)
-    if len(collections) == 2:  # mostly alike
-        a, b = collections
-        context, type = a.handle.context, a.type
-        if type == b.type and b.handle.context is context:
-            return a, b
-    context = collections[0].handle.context
-    type = max(c.type for c in collections)
-    return tuple(c.on(context, type) for c in collections)
+    context, type = collections[0].context, max([of.type for of in collections])
+    return tuple([on(of, context, type) for of in collections])
 
 
-class Rows:
-    """The sets of each row: numbers one behind the other, and where each row begins or how many each has."""
-
-    __slots__ = ("count", "members", "offsets", "arity")
-
-    def __init__(self, rows: Any, offsets: Any = None) -> None:
-        self.offsets: _core.Array | None = None
-        self.arity = 0
-        if offsets is None and getattr(rows, "ndim", 0) == 2:
-            self.count, self.arity = rows.shape
-            self.members = _core.cast(take_in(rows.reshape(-1), "rows")[0], U64, "rows")
-        elif offsets is not None:
-            self.members = wide(rows, "rows")
-            self.offsets = wide(offsets, "offsets")
-            self.count = len(self.offsets) - 1
-            last = self.offsets[-1] if len(self.offsets) else 0
-            if self.count < 0 or last != len(self.members):
-                raise ValueError(f"offsets: must end with {len(self.members)}, the number of sets in rows")
-        else:
-            lists = [integers(row, f"rows[{i}]")[0] for i, row in enumerate(rows)]
-            self.count = len(lists)
-            self.members, self.offsets = _core.concat(lists, U64, "rows")
+def rows_of(rows: Any, offsets: Any = None) -> tuple[int, _core.Array, _core.Array | None, int]:
+    """The sets of each row: (how many rows, numbers of sets one behind the other, where each row begins or
+    None, how many each has or 0)."""
+    if offsets is None and getattr(rows, "ndim", 0) == 2:
+        count, arity = rows.shape
+        return count, _core.take_in_as(rows.reshape(-1), U64, "rows")[0], None, arity
+    if offsets is None:
+        lists = _core.take_each(rows if isinstance(rows, (list, tuple)) else list(rows), "rows", False)[0]
+        return len(lists), *_core.concat(lists, U64, "rows"), 0
+    members = wide(rows, "rows")
+    ends = wide(offsets, "offsets")
+    last = ends[-1] if len(ends) else 0
+    if not len(ends) or last != len(members):
+        raise ValueError(f"offsets: must end with {len(members)}, the number of sets in rows")
+    return len(ends) - 1, members, ends, 0
 
 
 def pairs_of(n: int, shift: int) -> _core.Array:
-    """0, shift, 1, shift + 1, ... : rows of set r of one collection and set r of the next. It is not changed by
-    anybody."""
+    """0, shift, 1, shift + 1, ... : rows of set r of one collection and set r of the next. It is not changed
+    by anybody."""
     return _few_pairs(n, shift) if n <= 64 else _pairs(n, shift)
 
 
@@ -195,26 +168,24 @@ def _pairs(n: int, shift: int) -> _core.Array:
     return _core.view(both, "rows")
 
 
-def ask(
-    collections: Sequence[Collection],
+def any_of(a: _core.Handle, b: _core.Handle, op: int, members: _core.Array, rows: int = 1) -> _core.Array:
+    """Whether rows of two sets each, of `a` and of `b` numbered on, have a member in common, say."""
+    pair = (a, b) if _core.sets_alike(a, b) else together((a, b))
+    any: _core.Array = _core.sets_query(pair, op, 0, 0, rows, members, None, 2, False, True, 0, False)[1]
+    return any
+
+
+def combined(
+    a: _core.Handle,
+    b: _core.Handle | None,
     op: int,
-    members: _core.Array | None,
-    *,
-    rows: int = 1,
-    arity: int = 0,
-    offsets: _core.Array | None = None,
+    members: _core.Array,
+    rows: int,
+    arity: int,
     each: int = 0,
-    least: int = 0,
-    counts: bool = False,
-    any: bool = False,
-    first: int = 0,
-    sets: bool = False,
-) -> tuple[Any, Any, Any, Any]:
-    """One query of the library: (counts, any, (first members, offsets), collection), None for what is not
-    wanted.
-    """
-    handles = tuple([c.handle for c in together(collections)])
-    counted, found, firsts, known = _core.sets_query(
-        handles, op, each, least, rows, members, offsets, arity, counts, any, first, sets
-    )
-    return signed(counted), found, firsts, None if known is None else Collection(known)
+) -> _core.Handle:
+    """A collection with a set for each row of sets of `a` and, numbered on, of `b`."""
+    of = (a,) if b is None else (a, b) if _core.sets_alike(a, b) else together((a, b))
+    known = _core.sets_query(of, op, each, 0, rows, members, None, arity, False, False, 0, True)
+    made: _core.Handle = known[3]
+    return made

@@ -40,7 +40,6 @@ def _made() -> _core.Context:
     return _core.context_new(None, 0, None, None)
 
 
-_core.set_maker(_made)
 current = _core.current  # the thread's context: of the innermost `device`, else one of the defaults
 
 
@@ -60,6 +59,9 @@ def of_gpu(ordinal: int | None) -> _core.Context:
     if wanted not in _current.gpus:
         _current.gpus[wanted] = _core.context_new(_GPU.format(wanted), 0, None, None)
     return _current.gpus[wanted]
+
+
+_core.set_maker(_made, of_gpu)
 
 
 def _number(stream: Any) -> int | None:

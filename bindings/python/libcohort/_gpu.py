@@ -138,9 +138,8 @@ def together(
     return a, b, context_for(a)
 
 
-def context_for(a: _core.Array) -> _core.Context:
-    """Where a call on an array runs: the thread's context, or one of the GPU that the array is on."""
-    return _context.current() if a._gpu is None else _context.of_gpu(a._gpu)
+# (array): where a call on it runs: the thread's context, or one of the GPU that the array is on.
+context_for = _core.context_for
 
 
 def _name(a: _core.Array) -> str:

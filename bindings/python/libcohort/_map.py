@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, Iterator
 
@@ -20,11 +21,10 @@ from ._arrays import (
     give_out,
     narrowed,
     storage,
-    stored,
     take_in,
-    take_in_as,
 )
 from ._context import current
+from ._core import is_one, take_keys, take_values
 from ._gpu import beside, context_for
 from ._functions import (
     ADD,
@@ -61,8 +61,45 @@ def _code(name: str, argument: str) -> int:
         raise ValueError(f"{argument}: must be one of {', '.join(CODES)}, not {name!r}") from None
 
 
-def _is_one(key: Any) -> bool:
-    return isinstance(key, (int, float)) or (not hasattr(key, "__len__") and hasattr(key, "__index__"))
+def _allow(codes: Any, value: int) -> None:
+    """min and max are for unsigned integers of 32 or 64 bits, sums and bits for integers of these."""
+    wide = value not in (F32, F64) and BYTES[value] >= 4
+    for code in codes:
+        extreme = code == OPS["min"] or code == OPS["max"]
+        if extreme and value not in (U32, U64):
+            raise _not_for(code, value, "unsigned integers")
+        if not wide and OPS["add"] <= code <= OPS["count"] and code != OPS["exchange"]:
+            raise _not_for(code, value, "integers")
+
+
+def _not_for(code: int, value: int, what: str) -> TypeError:
+    name = next(name for name, number in OPS.items() if number == code)
+    return TypeError(f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[value] or 'keys only'}")
+
+
+@functools.lru_cache(None)
+def _op(name: str, value: int) -> bytes:
+    """The number of an operation that a map with values of this type allows."""
+    _allow((OPS[name],), value)
+    return bytes((OPS[name],))
+
+
+@functools.lru_cache(None)
+def _stored_types(key: int, value: int, lines: bool) -> tuple[int, int, int]:
+    """The types that keys and values (0: none) are stored in, and the width of a map of them."""
+    key_stored, value_stored = storage(key), storage(value) if value else 0
+    if BYTES[value_stored] == 8 and BYTES[key_stored] == 4:
+        if key == F32:
+            raise TypeError("keys: of float32 with values of 8 bytes are not supported; make them float64")
+        key_stored = U64 if key_stored == U32 else I64
+    if lines and not value and BYTES[key_stored] == 4 and key != F32:  # lines have no such width
+        key_stored = U64 if key_stored == U32 else I64
+    wide = BYTES[key_stored] == 8
+    if BYTES[value_stored] == 8:
+        return key_stored, value_stored, WIDTH_64_64
+    if value:
+        return key_stored, value_stored, WIDTH_64_32 if wide else WIDTH_32_32
+    return key_stored, value_stored, WIDTH_64_0 if wide else WIDTH_32_0
 
 
 class Map:
@@ -98,6 +135,7 @@ class Map:
         "_value",
         "_key_stored",
         "_value_stored",
+        "_width",
         "_lines",
         "_numpy",
         "_gpu",
@@ -112,6 +150,7 @@ class Map:
     _value: int
     _key_stored: int
     _value_stored: int
+    _width: int
     _lines: bool
     _numpy: Any
     _gpu: bool
@@ -127,14 +166,13 @@ class Map:
         capacity: int = 0,
         layout: str = "pages",
     ) -> None:
-        if keys is None and values is not None:
-            raise TypeError("values: there are no keys for them")
-        numpy = None
-        key = I64
-        value = 0 if keys is not None and value_type is None else I64
+        numpy, key, value = None, I64, I64
         if keys is not None:
             keys, numpy = take_in(keys, "keys", True)
             key = keys._code
+            value = I64 if value_type is not None else 0
+        elif values is not None:
+            raise TypeError("values: there are no keys for them")
         if values is not None:
             given = values
             values, numpy_too = take_in(values, "values", True)
@@ -147,63 +185,49 @@ class Map:
             value = _code(value_type, "value_type")
         if value and keys is not None and values is None:
             raise TypeError("values: a map of the value_type needs them")
-        if layout not in _LAYOUTS:
+        lines = _LAYOUTS.get(layout)
+        if lines is None:
             raise ValueError(f"layout: must be pages or lines, not {layout!r}")
-        self._set_types(key, value, layout == "lines")
+        self._set_types(key, value, lines == 1)
         self._numpy = numpy
         if capacity:
             capacity = _core.number(capacity, "capacity", 0, _MOST)
-        room = max(capacity, len(keys) if keys is not None else 0, 16)
-        on = current() if keys is None else context_for(keys)
         self._gpu = keys is not None and keys._gpu is not None
-        self._handle = _core.map_new(on, self._width(), room, _LAYOUTS[layout])
-        if keys is not None:
-            self._put(ASSIGN, keys, values, LAST)
+        if keys is None:
+            self._handle = _core.map_new(current(), self._width, capacity if capacity > 16 else 16, lines)
+            return
+        on, room = context_for(keys), len(keys)
+        if capacity > room:
+            room = capacity
+        keys, _ = take_keys(keys, key, self._key_stored, "keys", on)
+        if values is not None:
+            values = take_values(values, value, self._value_stored, "values", on)
+        self._handle = _core.map_new(on, self._width, room if room > 16 else 16, lines, keys, values)
 
     def _set_types(self, key: int, value: int, lines: bool) -> None:
         self._key, self._value, self._lines = key, value, lines
         self._missing = None
-        self._key_stored = storage(key)
-        self._value_stored = storage(value) if value else 0
-        if value and BYTES[self._value_stored] == 8 and BYTES[self._key_stored] == 4:
-            if key == F32:
-                raise TypeError(
-                    "keys: of float32 with values of 8 bytes are not supported; make them float64"
-                )
-            self._key_stored = U64 if self._key_stored == U32 else I64
-        if lines and not value and BYTES[self._key_stored] == 4 and key != F32:  # lines have no such width
-            self._key_stored = U64 if self._key_stored == U32 else I64
-
-    def _width(self) -> int:
-        wide = BYTES[self._key_stored] == 8
-        if not self._value:
-            return WIDTH_64_0 if wide else WIDTH_32_0
-        if BYTES[self._value_stored] == 8:
-            return WIDTH_64_64
-        return WIDTH_64_32 if wide else WIDTH_32_32
+        self._key_stored, self._value_stored, self._width = _stored_types(key, value, lines)
 
     # ---- in
 
     def _keys(self, keys: Any) -> tuple[_core.Array, Any]:
-        array, numpy = take_in_as(keys, self._key, "keys", self._handle.context)
-        array = stored(array, "keys")
-        return array if array._code == self._key_stored else _core.cast(array, self._key_stored, "keys"), numpy
+        return take_keys(keys, self._key, self._key_stored, "keys", self._handle.context)
 
     def _values(self, values: Any, keys: _core.Array) -> _core.Array:
-        if _is_one(values):
+        if is_one(values):
             return self._beside(keys, _core.repeat(self._one(values, "values"), len(keys)), 0, "values")
-        array, _ = take_in_as(values, self._value, "values", self._handle.context)
-        array = self._beside(keys, array, values, "values")
-        return array if self._value == self._value_stored else _core.cast(array, self._value_stored, "values")
+        array = take_values(values, self._value, self._value_stored, "values", self._handle.context)
+        return self._beside(keys, array, values, "values")
 
     def _beside(self, keys: _core.Array, array: _core.Array, given: Any, argument: str) -> _core.Array:
-        if keys._gpu is None and array._gpu is None:
+        if keys._gpu == array._gpu:
             return array
         return beside(keys, array, given, ("keys", argument), self._handle.context)
 
     def _one(self, value: Any, argument: str) -> _core.Array:
         """An Array of one value of the map's."""
-        return _core.cast(take_in_as([value], self._value, argument)[0], self._value_stored, argument)
+        return take_values([value], self._value, self._value_stored, argument, False)
 
     def _default(self, value: Any) -> _core.Array:
         """The same of the value of keys that are not there, which mostly is the same from call to call."""
@@ -318,7 +342,7 @@ class Map:
         ([10, 20, 0], [True, True, False], 30, False)
         """
         keys, numpy = self._keys(keys)
-        codes = self._beside(keys, *self._ops(ops, len(keys)), "ops")
+        codes = self._ops(ops, keys)
         if values is not None and not self._value:
             raise TypeError("values: the map has keys only")
         operands = None if values is None else self._values(values, keys)
@@ -327,37 +351,21 @@ class Map:
         out = None if before is None else give_out(narrowed(before, self._value), numpy)
         return out, give_out(hit, numpy)
 
-    def _ops(self, ops: Any, n: int) -> tuple[_core.Array, Any]:
-        """Their numbers, and what they were made of."""
+    def _ops(self, ops: Any, keys: _core.Array) -> _core.Array:
+        """Their numbers, beside the keys."""
         given = ops
         try:
             if isinstance(ops, str):
-                self._allow((OPS[ops],))
-                return _core.view(bytes((OPS[ops],)) * n, "ops"), []
+                codes = _core.view(_op(ops, self._value) * len(keys), "ops")
+                return codes if keys._gpu is None else self._beside(keys, codes, [], "ops")
             array = any(hasattr(ops, f"__{name}__") for name in _ARRAYS)
             if not array and len(ops) and isinstance(ops[0], str):
                 ops = bytes([OPS[name] for name in ops])
         except KeyError as error:
             raise ValueError(f"ops: must be of {', '.join(OPS)}, not {error}") from None
         codes = _core.cast(take_in(ops, "ops", self._handle.context)[0], U8, "ops")
-        self._allow(set(bytes(memoryview(_core.to_host(codes)))))
-        return codes, given
-
-    def _allow(self, codes: Any) -> None:
-        """min and max are for unsigned integers of 32 or 64 bits, sums and bits for integers of these."""
-        wide = self._value not in (F32, F64) and BYTES[self._value] >= 4
-        for code in codes:
-            extreme = code == OPS["min"] or code == OPS["max"]
-            if extreme and self._value not in (U32, U64):
-                raise self._not_for(code, "unsigned integers")
-            if not wide and OPS["add"] <= code <= OPS["count"] and code != OPS["exchange"]:
-                raise self._not_for(code, "integers")
-
-    def _not_for(self, code: int, what: str) -> TypeError:
-        name = next(name for name, number in OPS.items() if number == code)
-        return TypeError(
-            f"ops: {name} is for {what} of 32 or 64 bits, not {NAMES[self._value] or 'keys only'}"
-        )
+        _allow(set(bytes(memoryview(_core.to_host(codes)))), self._value)
+        return self._beside(keys, codes, given, "ops")
 
     # ---- out
 
@@ -368,7 +376,7 @@ class Map:
         >>> libcohort.Map([1, 2], [10, 20]).get([2, 3]).tolist()
         [20, 0]
         """
-        if _is_one(keys):
+        if is_one(keys):
             return self.get([keys], default)[0]
         self._need_values("get")
         keys, numpy = self._keys(keys)
@@ -392,7 +400,7 @@ class Map:
             return False
 
     def __getitem__(self, keys: Any) -> Any:
-        one = _is_one(keys)
+        one = is_one(keys)
         self._need_values("m[keys]")
         try:
             given, numpy = self._keys([keys] if one else keys)
@@ -406,11 +414,11 @@ class Map:
         return values[0] if one else give_out(values, numpy)
 
     def __setitem__(self, keys: Any, values: Any) -> None:
-        one = _is_one(keys)
+        one = is_one(keys)
         self.assign([keys] if one else keys, [values] if one else values)
 
     def __delitem__(self, keys: Any) -> None:
-        given = [keys] if _is_one(keys) else keys
+        given = [keys] if is_one(keys) else keys
         if not self.erase(given):
             raise KeyError(keys)
 
@@ -528,7 +536,7 @@ class Map:
         map._set_types(key, value, bool(_core.map_layout(handle)))
         map._numpy = None
         map._gpu = False
-        if map._width() != width:
+        if map._width != width:
             raise ValueError(
                 f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value] or 'nothing'}"
             )

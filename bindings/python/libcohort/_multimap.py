@@ -7,12 +7,12 @@ import sys
 from typing import Any, Iterator
 
 from . import _core
-from ._arrays import BYTES, F32, I32, I64, NAMES, U32, U64
-from ._arrays import give_out, narrowed, storage, stored, take_in, take_in_as
+from ._arrays import I32, I64, NAMES, give_out, narrowed, take_in, take_in_as
 from ._context import current
+from ._core import is_one, take_keys, take_values
 from ._gpu import beside, context_for
-from ._functions import WIDTH_32_32, WIDTH_64_32, WIDTH_64_64
-from ._map import _code, _is_one
+from ._functions import WIDTH_32_32, WIDTH_64_64
+from ._map import _code, _stored_types
 
 
 class MultiMap:
@@ -41,6 +41,7 @@ class MultiMap:
         "_value",
         "_key_stored",
         "_value_stored",
+        "_width",
         "_numpy",
         "_gpu",
         "_missing",
@@ -52,6 +53,7 @@ class MultiMap:
     _value: int
     _key_stored: int
     _value_stored: int
+    _width: int
     _numpy: Any
     _gpu: bool
     _missing: tuple[Any, _core.Array] | None  # the last default of a call, and an Array of it
@@ -73,31 +75,16 @@ class MultiMap:
         self._numpy = numpy
         column = beside(given, _taken(column, values, value, "values"), values, ("keys", "values"), on)
         column = _core.cast(column, self._value_stored, "values")
-        self._handle = _core.multimap_build(
-            on, self._width(), self._stored(_taken(given, keys, key, "keys")), column
-        )
+        given, _ = take_keys(_taken(given, keys, key, "keys"), key, self._key_stored, "keys", on)
+        self._handle = _core.multimap_build(on, self._width, given, column)
 
     def _set_types(self, key: int, value: int) -> None:
         self._key, self._value = key, value
         self._missing = None
-        self._key_stored, self._value_stored = storage(key), storage(value)
-        if BYTES[self._value_stored] == 8 and BYTES[self._key_stored] == 4:
-            if key == F32:
-                raise TypeError("keys: float32 goes with values of 4 bytes; make them float64")
-            self._key_stored = U64 if self._key_stored == U32 else I64
-
-    def _width(self) -> int:
-        if BYTES[self._value_stored] == 8:
-            return WIDTH_64_64
-        return WIDTH_64_32 if BYTES[self._key_stored] == 8 else WIDTH_32_32
+        self._key_stored, self._value_stored, self._width = _stored_types(key, value, False)
 
     def _keys(self, keys: Any) -> tuple[_core.Array, Any]:
-        array, numpy = take_in_as(keys, self._key, "keys", self._handle.context)
-        return self._stored(array), numpy
-
-    def _stored(self, keys: _core.Array) -> _core.Array:
-        keys = stored(keys, "keys")
-        return keys if keys._code == self._key_stored else _core.cast(keys, self._key_stored, "keys")
+        return take_keys(keys, self._key, self._key_stored, "keys", self._handle.context)
 
     # ---- in
 
@@ -112,11 +99,9 @@ class MultiMap:
         ([70, 71], [1, 1])
         """
         given, _ = self._keys(keys)
-        column, _ = take_in_as(values, self._value, "values", self._handle.context)
+        column = take_values(values, self._value, self._value_stored, "values", self._handle.context)
         if given._gpu != column._gpu:
             column = beside(given, column, values, ("keys", "values"), self._handle.context)
-        if self._value != self._value_stored:
-            column = _core.cast(column, self._value_stored, "values")
         _core.multimap_insert(self._handle, given, column)
 
     # ---- out
@@ -129,7 +114,7 @@ class MultiMap:
         >>> m.count([7, 1]).tolist(), m.count(5)
         ([2, 0], 1)
         """
-        if _is_one(keys):
+        if is_one(keys):
             return self.count([keys])[0]
         given, numpy = self._keys(keys)
         return give_out(_core.multimap_count(self._handle, given), numpy)
@@ -148,8 +133,7 @@ class MultiMap:
         """An Array of the value of keys that are not there, which mostly is the same from call to call."""
         known = self._missing
         if known is None or known[0] is not value:
-            array = take_in_as([value], self._value, "default")[0]
-            known = value, _core.cast(array, self._value_stored, "default")
+            known = value, take_values([value], self._value, self._value_stored, "default", False)
             self._missing = known if isinstance(value, (int, float)) else None
         return known[1]
 
@@ -163,7 +147,7 @@ class MultiMap:
         >>> libcohort.MultiMap([1, 2, 2], [5, 6, 6]).get([2, 3], default=-1).tolist()
         [6, -1]
         """
-        if _is_one(keys):
+        if is_one(keys):
             return self.get([keys], default)[0]
         given, numpy = self._keys(keys)
         found = self._find(given, self._default(default))[0]
@@ -224,7 +208,7 @@ class MultiMap:
 
     def __getitem__(self, key: Any) -> Any:
         """All values of one key, as an array; KeyError if it is not there."""
-        if not _is_one(key):
+        if not is_one(key):
             raise TypeError(f"key: one key is due, not {type(key).__name__}; `rows` takes arrays")
         try:
             values = self.rows([key])[1]
@@ -272,7 +256,7 @@ class MultiMap:
     def _built(self, context: _core.Context) -> _core.Handle:
         """The same pairs on a context."""
         keys, offsets, values = self._stored_items(False)
-        return _core.multimap_build(context, self._width(), _core.spread(keys, offsets), values)
+        return _core.multimap_build(context, self._width, _core.spread(keys, offsets), values)
 
     def copy(self) -> MultiMap:
         """Another multimap with the same pairs.
@@ -337,7 +321,7 @@ class MultiMap:
         value = _code(value_type, "value_type") if value_type is not None else value
         m = cls.__new__(cls)
         m._set_types(key, value)
-        if m._width() != width:
+        if m._width != width:
             raise ValueError(f"{os.fspath(path)}: does not hold pairs of {NAMES[key]} and {NAMES[value]}")
         m._numpy, m._handle, m._gpu = None, handle, False
         return m
@@ -362,5 +346,5 @@ def _restore(
     m._set_types(_code(key_type, "key_type"), _code(value_type, "value_type"))
     m._numpy = sys.modules.get("numpy") if numpy else None
     m._gpu = False
-    m._handle = _core.multimap_build(current(), m._width(), _core.spread(keys, offsets), values)
+    m._handle = _core.multimap_build(current(), m._width, _core.spread(keys, offsets), values)
     return m

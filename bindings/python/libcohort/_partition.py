@@ -135,7 +135,9 @@ def partition(
     chooser = _chooser(given, buckets, by, range, splitters)
     column = bounds = None
     if values is not None:
-        column = beside(given, take_in(values, "values", True)[0], values, ("keys", "values"))
+        column, _ = take_in(values, "values", True)
+        if column._gpu != given._gpu:
+            column = beside(given, column, values, ("keys", "values"))
     if segments is not None:
         bounds = _core.cast(take_in(segments, "segments", True)[0], U64, "segments")
     none = bounds is not None and len(bounds) == 1 and bounds[0] == len(given) == 0  # not one segment
@@ -146,13 +148,12 @@ def partition(
     offsets = offsets[:1] if none else offsets
     if numpy is None:
         return Partition(out, offsets, column, index, rank)
-    array = numpy.asarray
     all = (
-        array(out),
-        array(offsets),
-        column if column is None else array(column),
-        index if index is None else array(index),
-        rank if rank is None else array(rank),
+        give_out(out, numpy),
+        give_out(offsets, numpy),
+        None if column is None else give_out(column, numpy),
+        None if index is None else give_out(index, numpy),
+        None if rank is None else give_out(rank, numpy),
     )
     return tuple.__new__(Partition, all)
 

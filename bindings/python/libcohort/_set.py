@@ -37,15 +37,17 @@ class Set:
     _size: int
 
     def __init__(self, members: Any = (), *, type: str | None = None) -> None:
-        given, numpy = c.integers(members, "members", current())
+        on = current()
+        given, numpy = c.integers(members, "members", on)
         if given._code == BOOL:
             n = len(given)
-            on = [] if given._gpu is None else [current()]
-            given = _core.compact(current(), _core.iota(n, U32 if n <= 1 << 32 else I64, *on), given, 0)
+            there = [] if given._gpu is None else [on]
+            given = _core.compact(on, _core.iota(n, U32 if n <= 1 << 32 else I64, *there), given, 0)
         code = c.type_code(type, c.natural(given._code))
-        of = c.build(c.MEMBERS, code, _core.cast(given, code, "members"), sets=1)
+        given = _core.cast(given, code, "members")
+        of = _core.sets_build(on, c.MEMBERS, code, 1, given, None, None, None, 0)
         self._in = _sets.Sets._wrap(of, numpy)
-        self._at, self._size = 0, self._in.total
+        self._at, self._size = 0, of.members
 
     @classmethod
     def _wrap(cls, sets: _sets.Sets, at: int) -> Set:
@@ -90,7 +92,7 @@ class Set:
 
     def __len__(self) -> int:
         if self._size < 0:
-            self._size = self._in._of.look(c.COUNT, 1, self._at)[0][0]
+            self._size = c.look(self._in._of, c.COUNT, 1, self._at)[0][0]
         return self._size
 
     def members(self) -> Any:
@@ -175,18 +177,18 @@ class Set:
         if keys._code >= F32 and keys._code != BOOL:
             raise TypeError(f"{argument}: must be integers to be members of a set, not {NAMES[keys._code]}")
         of, number, code = self._in._of, self._at, storage(keys._code)
-        on = of.handle.context if keys._gpu is None else context_for(keys)
+        on = of.context if keys._gpu is None else context_for(keys)
         # The bits of a negative key are no member.
         most = (1 << (8 * BYTES[code] - 1)) - 1
         beyond = code >= I8 and not self._is_below(most)
-        if beyond or of.handle.context is not on:
+        if beyond or of.context is not on:
             members = self._members()
             members = members[: self.rank(most + 1)] if beyond else members
             of, number = c.build(c.MEMBERS, of.type, members, sets=1, context=on), 0
-        return _core.cast(keys, code, argument), on, of.handle, number
+        return _core.cast(keys, code, argument), on, of, number
 
     def _is_below(self, most: int) -> bool:
-        greatest, found = self._in._of.look(c.MAX, 1, self._at)
+        greatest, found = c.look(self._in._of, c.MAX, 1, self._at)
         return not found[0] or bool(greatest[0] <= most)
 
     def rank(self, values: Any) -> Any:
@@ -226,7 +228,7 @@ class Set:
         return int(members[0]) if found[0] else None
 
     def _end(self, kind: int) -> int:
-        members, found = self._in._of.look(kind, 1, self._at)
+        members, found = c.look(self._in._of, kind, 1, self._at)
         if not found[0]:
             raise ValueError("the set is empty")
         return int(members[0])
@@ -251,19 +253,21 @@ class Set:
 
     # ---- operators and comparisons
 
-    def _ask(self, op: int, other: Set, **want: Any) -> tuple[Any, Any, Any, Any]:
+    def _any(self, op: int, other: Set) -> bool:
+        """Whether what the operation makes of both has a member."""
         ours, theirs = self._in._of, other._in._of
-        return c.ask((ours, theirs), op, c.pair(self._at, ours.sets + other._at), arity=2, **want)
+        return bool(c.any_of(ours, theirs, op, c.pair(self._at, ours.sets + other._at))[0])
 
     def _combine(self, op: int, other: Any) -> Any:
-        if isinstance(other, _sets.Sets):  # this set with each of them
-            n = len(other)
-            first = c.wide([n + self._at], "")
-            of = c.ask([other._of, self._in._of], op, first, rows=n, arity=1, each=1, sets=True)[3]
-            return _sets.Sets._wrap(of, self._numpy or other._numpy)
-        if not isinstance(other, Set):
+        if isinstance(other, Set):
+            ours, theirs = self._in._of, other._in._of
+            of = c.combined(ours, theirs, op, c.pair(self._at, ours.sets + other._at), 1, 2)
+            return Set._wrap(_sets.Sets._wrap(of, self._in._numpy or other._in._numpy), 0)
+        if not isinstance(other, _sets.Sets):
             return NotImplemented
-        return Set._wrap(_sets.Sets._wrap(self._ask(op, other, sets=True)[3], self._numpy or other._numpy), 0)
+        n = len(other)  # this set with each of them
+        of = c.combined(other._of, self._in._of, op, c.wide([n + self._at], ""), n, 1, 1)
+        return _sets.Sets._wrap(of, self._numpy or other._numpy)
 
     def __and__(self, other: Any) -> Any:
         return self._combine(c.AND, other)
@@ -284,7 +288,7 @@ class Set:
         >>> libcohort.Set([1, 2]).isdisjoint(libcohort.Set([3]))
         True
         """
-        return not self._ask(c.AND, other, any=True)[1][0]
+        return not self._any(c.AND, other)
 
     def issubset(self, other: Set) -> bool:
         """Whether all members are members of the other too.
@@ -293,12 +297,12 @@ class Set:
         >>> libcohort.Set([1]).issubset(libcohort.Set([1, 2]))
         True
         """
-        return not self._ask(c.ANDNOT, other, any=True)[1][0]
+        return not self._any(c.ANDNOT, other)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Set):
             return NotImplemented
-        return len(self) == len(other) and not self._ask(c.XOR, other, any=True)[1][0]
+        return len(self) == len(other) and not self._any(c.XOR, other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, Sequence
 
 from . import _collection as c
 from . import _core, _set
-from ._arrays import BYTES, I64, U32, U64, give_out, take_in
+from ._arrays import I64, U32, U64, give_out, take_in
 from ._context import current
 from ._gpu import beside
 
@@ -46,33 +46,23 @@ class Sets:
     __slots__ = ("_of", "_numpy", "__weakref__")
     __array_ufunc__ = None  # so that numpy leaves operators to this class
 
-    _of: c.Collection
+    _of: _core.Handle
     _numpy: Any
 
     def __init__(self, arrays: Iterable[Any] = (), *, type: str | None = None) -> None:
-        context, given = current(), list(arrays)
-        parts: list[_core.Array] = []
-        self._numpy, wide, first = None, False, -1
-        for i, values in enumerate(given):
-            part, numpy = c.integers(values, f"arrays[{i}]", context)
-            parts.append(part)
-            self._numpy = self._numpy or numpy
-            wide = wide or BYTES[part._code] == 8
-            if first < 0 and part._gpu is not None:
-                first = i
+        context, given = current(), arrays if isinstance(arrays, (list, tuple)) else list(arrays)
+        parts, self._numpy, wide, first = _core.take_each(given, "arrays", context)
         code = c.type_code(type, U64 if wide else U32)
-        if first < 0:
-            members, offsets = _core.concat(parts, code, "arrays")
-        else:  # all of them go there
+        if first >= 0:  # all of them go there
             for i, part in enumerate(parts):
                 part = _core.cast(part, code, f"arrays[{i}]")
                 names = f"arrays[{first}]", f"arrays[{i}]"
                 parts[i] = beside(parts[first], part, given[i], names, context)
-            members, offsets = _core.concat(parts, code, "arrays", context)
-        self._of = c.build(c.MEMBERS, code, members, offsets=offsets, context=context)
+        members, offsets = _core.concat(parts, code, "arrays", context if first >= 0 else None)
+        self._of = _core.sets_build(context, c.MEMBERS, code, 0, members, None, offsets, None, 0)
 
     @classmethod
-    def _wrap(cls, of: c.Collection, numpy: Any) -> Sets:
+    def _wrap(cls, of: _core.Handle, numpy: Any) -> Sets:
         sets = cls.__new__(cls)
         sets._of, sets._numpy = of, numpy
         return sets
@@ -157,7 +147,7 @@ class Sets:
         >>> libcohort.Sets.load(path, mmap=True).sizes.tolist()
         [2, 1]
         """
-        return cls._wrap(c.Collection(_core.sets_load(current(), path, mmap, validate)), None)
+        return cls._wrap(_core.sets_load(current(), path, mmap, validate), None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the collection to a file, which is there whole or not at all.
@@ -168,7 +158,7 @@ class Sets:
         >>> libcohort.Sets.load(path)
         libcohort.Sets(2 sets, 3 members, uint64)
         """
-        _core.sets_save(self._of.handle, path)
+        _core.sets_save(self._of, path)
 
     # ---- what it is
 
@@ -183,7 +173,7 @@ class Sets:
         >>> libcohort.Sets([[1]], type="uint32").type
         'uint32'
         """
-        return self._of.type_name
+        return c.type_name(self._of)
 
     @property
     def total(self) -> int:
@@ -204,7 +194,7 @@ class Sets:
         [2, 0, 1]
         """
         n = len(self)
-        return self._out(c.signed(self._of.look(c.COUNT, n, which=c.numbered(n))[0]))
+        return self._out(c.signed(c.look(self._of, c.COUNT, n, which=c.numbered(n))[0]))
 
     def stats(self) -> dict[str, int]:
         """How the sets are stored: lists, chunks by kind, bytes of memory.
@@ -213,7 +203,7 @@ class Sets:
         >>> libcohort.Sets([[1, 2]]).stats()["bytes"] > 0
         True
         """
-        return _core.sets_counts(self._of.handle)
+        return _core.sets_counts(self._of)
 
     def _out(self, array: Any, numpy: Any = None) -> Any:
         return array if array._gpu is not None else give_out(array, numpy or self._numpy)
@@ -230,7 +220,7 @@ class Sets:
         elif hasattr(which, "__index__") and not getattr(which, "ndim", 0):
             return _set.Set._wrap(self, self._number(which))
         numbers = c.wide(which, "which")
-        of = c.ask([self._of], c.OR, numbers, rows=len(numbers), arity=1, sets=True)[3]
+        of = c.combined(self._of, None, c.OR, numbers, len(numbers), 1)
         return Sets._wrap(of, self._numpy)
 
     def __iter__(self) -> Iterator[Any]:
@@ -243,7 +233,7 @@ class Sets:
                 yield members[a:b]
 
     def _rows(self, which: _core.Array | None) -> tuple[_core.Array, _core.Array]:
-        members, _, offsets, _ = self._of.export(c.MEMBERS, which)
+        members, _, offsets, _ = c.export(self._of, c.MEMBERS, which)
         return _core.retype(offsets, I64), members
 
     def to_rows(self, which: Any = None) -> tuple[Any, Any]:
@@ -264,7 +254,7 @@ class Sets:
         >>> [x.tolist() for x in libcohort.Sets([[7, 5], [1]]).to_pairs()]
         [[0, 0, 1], [5, 7, 1]]
         """
-        members, _, _, groups = self._of.export(c.MEMBERS, None, True)
+        members, _, _, groups = c.export(self._of, c.MEMBERS, None, True)
         return self._out(c.signed(groups)), self._out(members)
 
     def to_ranges(self) -> tuple[Any, Any, Any]:
@@ -274,7 +264,7 @@ class Sets:
         >>> [x.tolist() for x in libcohort.Sets([[1, 2, 3, 7]]).to_ranges()]
         [[0, 2], [1, 7], [3, 7]]
         """
-        firsts, lasts, offsets, _ = self._of.export(c.RANGES)
+        firsts, lasts, offsets, _ = c.export(self._of, c.RANGES)
         return self._out(c.signed(offsets)), self._out(firsts), self._out(lasts)
 
     def to_roaring(self, which: Any = None, *, type: str | None = None) -> list[bytes]:
@@ -286,7 +276,7 @@ class Sets:
         2
         """
         numbers = None if which is None else c.wide(which, "which")
-        data, _, offsets, _ = self._of.export(c.ROARING, numbers, False, c.type_code(type, 0))
+        data, _, offsets, _ = c.export(self._of, c.ROARING, numbers, False, c.type_code(type, 0))
         view, at = memoryview(data), offsets.tolist()
         return [bytes(view[a:b]) for a, b in zip(at, at[1:])]
 
@@ -297,18 +287,18 @@ class Sets:
         n = len(values)
         if type(which) is int or (hasattr(which, "__index__") and not getattr(which, "ndim", 0)):
             return n, self._number(which), None
-        numbers = c.along(values, which, "which", "values", self._of.handle.context)
+        numbers = c.along(values, which, "which", "values", self._of.context)
         if len(numbers) != n:
             raise ValueError(f"which: has {len(numbers)} entries, and values has {n}")
         return n, 0, numbers
 
     def _look(self, kind: int, values: Any, which: Any, argument: str = "values") -> tuple[Any, Any, Any]:
         if kind == c.SELECT:
-            array, numpy = c.integers(values, argument, self._of.handle.context)
+            array, numpy = c.integers(values, argument, self._of.context)
             array = _core.cast(array, U64, argument)
         else:
-            array, numpy = self._of.values(values, argument)
-        return *self._of.look(kind, *self._asked(which, array), array), numpy
+            array, numpy = c.values_for(self._of, values, argument)
+        return *c.look(self._of, kind, *self._asked(which, array), array), numpy
 
     def contains(self, values: Any, which: Any = 0) -> Any:
         """For each value whether it is a member of set `which`, a number or an array with one for each value.
@@ -332,8 +322,8 @@ class Sets:
         >>> offsets.tolist(), sets.tolist()
         ([0, 3, 3, 4], [0, 1, 3, 0])
         """
-        array, numpy = self._of.values(values, "values")
-        offsets, sets = _core.sets_containing(self._of.handle, array, True)
+        array, numpy = c.values_for(self._of, values, "values")
+        offsets, sets = _core.sets_containing(self._of, array, True)
         return self._out(c.signed(offsets), numpy), self._out(c.signed(sets), numpy)
 
     def containing_counts(self, values: Any) -> Any:
@@ -343,8 +333,8 @@ class Sets:
         >>> libcohort.Sets([[1, 2, 3], [2, 3, 4], [3]]).containing_counts([3, 9, 1]).tolist()
         [3, 0, 1]
         """
-        array, numpy = self._of.values(values, "values")
-        return self._out(c.signed(_core.sets_containing(self._of.handle, array, False)[0]), numpy)
+        array, numpy = c.values_for(self._of, values, "values")
+        return self._out(c.signed(_core.sets_containing(self._of, array, False)[0]), numpy)
 
     def filter(self, values: Any, which: int = 0) -> Any:
         """The values that are members of set `which`, in their order and as often as they are there: as
@@ -394,19 +384,19 @@ class Sets:
         >>> libcohort.Sets([[10, 20, 30]]).count([10, 11], [20, 12]).tolist()
         [2, 0]
         """
-        a, numpy = self._of.values(firsts, "firsts")
-        b, _ = self._of.values(lasts, "lasts")
+        a, numpy = c.values_for(self._of, firsts, "firsts")
+        b, _ = c.values_for(self._of, lasts, "lasts")
         if a._gpu != b._gpu:
-            b = beside(a, b, lasts, ("firsts", "lasts"), self._of.handle.context)
-        return self._out(c.signed(self._of.look(c.COUNT, *self._asked(which, a), a, b)[0]), numpy)
+            b = beside(a, b, lasts, ("firsts", "lasts"), self._of.context)
+        return self._out(c.signed(c.look(self._of, c.COUNT, *self._asked(which, a), a, b)[0]), numpy)
 
     def _ends(self, kind: int, which: Any) -> tuple[Any, Any]:
         if hasattr(which, "__index__") and not getattr(which, "ndim", 0):
-            members, found = self._of.look(kind, 1, self._number(which))
+            members, found = c.look(self._of, kind, 1, self._number(which))
         else:
             which = c.numbered(len(self)) if which is None else which
-            numbers = c.wide(which, "which", self._of.handle.context)
-            members, found = self._of.look(kind, len(numbers), 0, numbers)
+            numbers = c.wide(which, "which", self._of.context)
+            members, found = c.look(self._of, kind, len(numbers), 0, numbers)
         return self._out(members), self._out(found)
 
     def min(self, which: Any = None) -> tuple[Any, Any]:
@@ -467,24 +457,24 @@ class Sets:
         for w in wants:
             if w not in _WANTS:
                 raise ValueError(f"want: must be of {', '.join(_WANTS)}, not {w!r}")
-        if "first" in wants and k < 1:
+        if "first" not in wants:
+            k = 0
+        elif k < 1:
             raise ValueError(f"k: must be at least 1, not {k}")
-        r = c.Rows(rows, offsets)
-        handles: tuple[_core.Handle, ...] = (self._of.handle,)
-        if others:
-            handles = tuple([x.handle for x in c.together([self._of, *[x._of for x in others]])])
+        many, members, ends, arity = c.rows_of(rows, offsets)
+        of = c.together([self._of, *[x._of for x in others]]) if others else (self._of,)
         counts, any, first, sets = _core.sets_query(
-            handles,
+            of,
             code,
             0,
             least,
-            r.count,
-            r.members,
-            r.offsets,
-            r.arity,
+            many,
+            members,
+            ends,
+            arity,
             "counts" in wants,
             "any" in wants,
-            k if "first" in wants else 0,
+            k,
             "sets" in wants,
         )
         numpy = self._numpy or (sys.modules.get("numpy") if hasattr(rows, "dtype") else None)
@@ -496,12 +486,12 @@ class Sets:
         if first is not None:
             answers["first"] = (give_out(first[0], numpy), give_out(c.signed(first[1]), numpy))
         if sets is not None:
-            answers["sets"] = Sets._wrap(c.Collection(sets), numpy)
+            answers["sets"] = Sets._wrap(sets, numpy)
         return answers[want] if isinstance(want, str) else tuple([answers[w] for w in wants])
 
     def _all(self, op: int) -> _set.Set:
         n = len(self)
-        of = c.ask([self._of], op, c.numbered(n), arity=n, sets=True)[3]
+        of = c.combined(self._of, None, op, c.numbered(n), 1, n)
         return _set.Set._wrap(Sets._wrap(of, self._numpy), 0)
 
     def union(self) -> _set.Set:
@@ -528,11 +518,11 @@ class Sets:
         n = len(self)
         if isinstance(other, _set.Set):
             last = c.wide([n + other._at], "")
-            of = c.ask([self._of, other._in._of], op, last, rows=n, arity=1, each=2, sets=True)[3]
+            of = c.combined(self._of, other._in._of, op, last, n, 1, 2)
         elif isinstance(other, Sets):
             if len(other) != n:
                 raise ValueError(f"collections of {n} and of {len(other)} sets cannot be combined set by set")
-            of = c.ask([self._of, other._of], op, c.pairs_of(n, n), rows=n, arity=2, sets=True)[3]
+            of = c.combined(self._of, other._of, op, c.pairs_of(n, n), n, 2)
         else:
             return NotImplemented
         return Sets._wrap(of, self._numpy or other._numpy)
@@ -555,8 +545,7 @@ class Sets:
         n = len(self)
         if len(other) != n or self.total != other.total:
             return False
-        rows = c.pairs_of(n, n)
-        differs = c.ask([self._of, other._of], c.XOR, rows, rows=n, arity=2, any=True)[1]
+        differs = c.any_of(self._of, other._of, c.XOR, c.pairs_of(n, n), n)
         return b"\1" not in bytes(memoryview(differs))
 
     __hash__ = None  # type: ignore[assignment]
@@ -579,7 +568,7 @@ class Sets:
         return self
 
     def __reduce__(self) -> Any:
-        data, _, offsets, _ = self._of.export(c.ROARING)
+        data, _, offsets, _ = c.export(self._of, c.ROARING)
         return _restore, (data, offsets, self.type, self._numpy is not None)
 
     def __repr__(self) -> str:

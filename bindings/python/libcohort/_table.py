@@ -109,8 +109,12 @@ def _of_numpy(values: Any, argument: str, numpy: Any) -> _core.Handle:
 def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any]:
     """An Array of plain numbers without nulls, else a frame; and the numpy that it came from or None. `where`
     as of `take_in`."""
+    array = _core.array_if_plain(values, argument)
+    if array is not None:
+        return array, None if array is values else sys.modules["numpy"]
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
+        _core.set_numpy(numpy)
         try:
             return _core.view(values, argument), numpy
         except (TypeError, ValueError):
@@ -515,9 +519,9 @@ def _of_columns(columns: Mapping[str, Any]) -> _core.Handle:
 
 def _column_of(values: Any, name: str, context: _core.Context) -> Any:
     """What a table's column is made of: an Array of plain numbers, or a frame of the context."""
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and type(values) is numpy.ndarray and values.dtype.kind in "iufb":
-        return _core.view(values, name)
+    array = _core.array_if_plain(values, name)
+    if array is not None:
+        return array
     if type(values) is _core.Array:
         return take_in(values, name, context)[0]
     return on_context(frame_of(values, name), context)

@@ -136,6 +136,11 @@ bool same_length(const array *a, const array *b, const char *argument)
     return false;
 }
 
+Py_ssize_t room_for(Py_ssize_t keys)
+{
+    return keys <= 1024 ? 4 * keys + 64 : 0;
+}
+
 PyObject *or_none(array *a)
 {
     return a ? (PyObject *)a : Py_None;

@@ -53,7 +53,7 @@ static array *copy_strided(const Py_buffer *view, int type)
     Py_END_ALLOW_THREADS return a;
 }
 
-static array *from_buffer(PyObject *object, const char *argument)
+array *from_buffer(PyObject *object, const char *argument)
 {
     Py_buffer view;
     if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO))

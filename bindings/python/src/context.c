@@ -5,7 +5,6 @@
 #include "core.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 static PyTypeObject *context_type, *handle_type;
@@ -152,7 +151,7 @@ void call_begin(context *on, outcome *o)
     o->wait = o->plain = false;
     o->path = NULL;
     o->thread = PyEval_SaveThread();
-    PyThread_acquire_lock(on->lock, WAIT_LOCK);
+    pthread_mutex_lock(&on->lock);
     errno = 0;
 }
 
@@ -167,7 +166,7 @@ PyObject *call_end(context *on, outcome *o)
     on->later = NULL;
     bool stopped = on->stopped;
     on->stopped = false;
-    PyThread_release_lock(on->lock);
+    pthread_mutex_unlock(&on->lock);
     PyEval_RestoreThread(o->thread);
     destroy_later(later);
     if (stopped && PyErr_Occurred())
@@ -218,6 +217,7 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
     context *on = (context *)alloc(context_type, 0);
     if (!on)
         return NULL;
+    pthread_mutex_init(&on->lock, NULL);
     on->tell = arguments[2] == Py_None ? NULL : KEPT(arguments[2]);
     on->stream = options.stream;
     options.progress = (cohort_progress){told, on};
@@ -232,7 +232,7 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
     if (o.status != COHORT_OK)
         PyOS_snprintf(o.message, sizeof o.message, "%s", cohort_message(on->c));
     PyEval_RestoreThread(o.thread);
-    if (o.status == COHORT_OK && (on->lock = PyThread_allocate_lock())) {
+    if (o.status == COHORT_OK) {
         pthread_mutex_lock(&listing);
         on->next = contexts;
         if (contexts)
@@ -242,7 +242,7 @@ static PyObject *context_new(PyObject *module, PyObject *const *arguments, Py_ss
         return (PyObject *)on;
     }
     Py_DECREF(on);
-    return o.status == COHORT_OK ? PyErr_NoMemory() : raise_status(o.status, o.message);
+    return raise_status(o.status, o.message);
 }
 
 static void context_dealloc(PyObject *self)
@@ -260,8 +260,7 @@ static void context_dealloc(PyObject *self)
     readers_end(on);
     cohort_context_destroy(on->c);
     DROP(on->tell);
-    if (on->lock)
-        PyThread_free_lock(on->lock);
+    pthread_mutex_destroy(&on->lock);
     freefunc f = (freefunc)PyType_GetSlot(type, Py_tp_free);
     f(self);
     Py_DECREF(type);
@@ -273,12 +272,8 @@ static PyObject *after_fork(PyObject *module, PyObject *nothing)
 {
     (void)module, (void)nothing;
     pthread_mutex_init(&listing, NULL);
-    for (context *on = contexts; on; on = on->next) {
-        PyThread_type_lock lock = PyThread_allocate_lock();
-        if (!lock)
-            return PyErr_NoMemory();
-        on->lock = lock; /* the old one, which may be held, is left */
-    }
+    for (context *on = contexts; on; on = on->next)
+        pthread_mutex_init(&on->lock, NULL); /* whatever it was */
     readers_after_fork(contexts);
     Py_RETURN_NONE;
 }
@@ -444,7 +439,25 @@ static PyObject *handle_context(PyObject *self, void *nothing)
     (void)nothing;
     return KEPT(((handle *)self)->on);
 }
+static PyObject *handle_type_number(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyLong_FromLong(((handle *)self)->type);
+}
+static PyObject *handle_sets(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyLong_FromUnsignedLongLong(((handle *)self)->sets);
+}
+static PyObject *handle_members(PyObject *self, void *nothing)
+{
+    (void)nothing;
+    return PyLong_FromUnsignedLongLong(((handle *)self)->members);
+}
 static PyGetSetDef handle_attributes[] = {{"context", handle_context, NULL, NULL, NULL},
+                                          {"type", handle_type_number, NULL, NULL, NULL},
+                                          {"sets", handle_sets, NULL, NULL, NULL},
+                                          {"members", handle_members, NULL, NULL, NULL},
                                           {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot context_slots[] = {{Py_tp_dealloc, context_dealloc}, {0, NULL}};

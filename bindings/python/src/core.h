@@ -15,6 +15,7 @@
 #include <Python.h>
 
 #include <cohort.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -46,7 +47,7 @@ struct shared;
 /* A context, and the lock that lets one thread in at a time. */
 struct context {
     PyObject_HEAD cohort_context *c;
-    PyThread_type_lock lock;
+    pthread_mutex_t lock;
     struct later *later;    /* objects that were let go in a progress callback of it */
     struct reader *readers; /* on it, of others' objects */
     PyObject *tell;         /* a function of (what, done, total), or NULL */
@@ -63,9 +64,10 @@ typedef struct handle {
     void *object;
     void (*destroy)(void *);
     const char *kind;
-    int type;              /* of a collection's members; of a map or multimap its width */
-    bool unlocked;         /* may be destroyed at any time by any thread */
-    struct shared *shared; /* with the readers of other contexts; NULL: none has read it */
+    int type;               /* of a collection's members; of a map or multimap its width */
+    uint64_t sets, members; /* of a collection: how many */
+    bool unlocked;          /* may be destroyed at any time by any thread */
+    struct shared *shared;  /* with the readers of other contexts; NULL: none has read it */
 } handle;
 
 /* What a call of the library answered; the message is copied while the context is locked. */
@@ -94,6 +96,8 @@ array *optional(PyObject *object, const char *argument, bool *failed); /* NULL f
 bool same_length(const array *a, const array *b,
                  const char *argument); /* sets the exception; b may be NULL */
 PyObject *or_none(array *a);
+/* Room for what few keys have, before it is known how much that is: mostly one call does then. 0 for many. */
+Py_ssize_t room_for(Py_ssize_t keys);
 int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
 
@@ -145,7 +149,11 @@ extern PyMethodDef device_functions[];
             return by_host(gpu, function, arguments, count); \
     }
 
+/* ---- taken.c */
+extern PyMethodDef taken_functions[];
+
 /* ---- array_in.c */
+array *from_buffer(PyObject *object, const char *argument);
 int type_of_arrow(const char *format);               /* 0: none; times are integers */
 int64_t arrow_nulls(const struct ArrowArray *array); /* how many rows are null */
 array *from_arrow(struct ArrowArray *from, int type,
@@ -156,8 +164,11 @@ extern PyMethodDef array_in_functions[];
 
 /* ---- loops.c */
 extern PyMethodDef loop_functions[];
-/* Of the host's memory; a new reference. In errors it is argument[at], or, if that is below 0, the argument. */
+/* Of the host's memory; a new reference. In errors it is argument[at], or, if that is below 0, the
+ * argument. */
 array *cast_to(array *from, int type, const char *argument, Py_ssize_t at);
+array *cast_where(array *from, int type, PyObject *argument);          /* in the memory that it lies in */
+array *canonical_of(array *from, bool zeros);                          /* floats with one NaN, and one zero */
 array *iota_new(int type, Py_ssize_t n);                               /* 0, 1, .. n - 1, of 4 or 8 bytes */
 void bits_to_bytes(const uint8_t *bits, uint8_t *bytes, Py_ssize_t n); /* 0 or 1 each */
 

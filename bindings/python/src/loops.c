@@ -147,6 +147,14 @@ static PyObject *cast(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     return (PyObject *)cast_to(from, (int)(type < TYPES ? type : TYPES), argument, -1);
 }
 
+array *cast_where(array *from, int type, PyObject *argument)
+{
+    PyObject *number = PyLong_FromLong(type), *arguments[] = {(PyObject *)from, number, argument};
+    array *a = number ? (array *)cast(NULL, arguments, 3) : NULL;
+    DROP(number);
+    return a;
+}
+
 /* ---- floats -------------------------------------------------------------------------------------------- */
 
 /* Every NaN becomes the one positive NaN, and with `zeros` -0 becomes 0. Nothing is copied before the
@@ -197,6 +205,12 @@ static PyObject *canonical(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     Py_BEGIN_ALLOW_THREADS loop(from->data, a->data, from->n, zeros);
     Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
+array *canonical_of(array *from, bool zeros)
+{
+    PyObject *arguments[] = {(PyObject *)from, zeros ? Py_True : Py_False};
+    return (array *)canonical(NULL, arguments, 2);
 }
 
 /* ---- runs and numbers ---------------------------------------------------------------------------------- */

@@ -69,23 +69,31 @@ static array *values_of(PyObject *object, cohort_width width, const array *keys,
     return values;
 }
 
-/* map_new(context, width, capacity, layout) */
+/* map_new(context, width, capacity, layout, keys, values or None): a map of them, or without both an empty
+ * one. Of a key that comes several times the last value counts. */
 static PyObject *map_new(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    ARGUMENTS(4, 4)
+    ARGUMENTS(4, 6)
     context *on = context_of(arguments[0]);
     cohort_map_options options = COHORT_MAP_OPTIONS_INIT;
     options.width = on ? (cohort_width)PyLong_AsLong(arguments[1]) : 0;
     options.capacity = on ? number_of(arguments[2], "capacity", 0, UINT64_MAX) : 0;
     options.layout = on ? (cohort_layout)PyLong_AsLong(arguments[3]) : 0;
+    array *keys = count == 6 && !PyErr_Occurred() ? keys_of(arguments[4], options.width) : NULL;
+    array *values = keys ? values_of(arguments[5], options.width, keys, true) : NULL;
     handle *h = PyErr_Occurred() ? NULL : handle_new(on, "map", destroy);
     if (!h)
         return NULL;
     h->type = (int)options.width;
+    cohort_batch batch = COHORT_BATCH_INIT;
+    batch.winner = COHORT_WINNER_LAST;
     outcome o;
     call_begin(on, &o);
+    o.wait = keys && keys->on;
     o.status = cohort_map_create(on->c, &options, (cohort_map **)&h->object);
+    if (o.status == COHORT_OK && keys)
+        o.status = cohort_map_assign(h->object, (uint64_t)keys->n, keys->data, DATA(values), &batch);
     if (!call_end(on, &o))
         Py_CLEAR(h);
     return (PyObject *)h;

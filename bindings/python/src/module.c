@@ -9,12 +9,12 @@ PyMODINIT_FUNC PyInit__core(void)
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;
-    PyMethodDef *const functions[] = {array_functions,    array_in_functions,      loop_functions,
-                                      context_functions,  ops_functions,           map_functions,
-                                      multimap_functions, sets_functions,          table_in_functions,
-                                      table_functions,    table_out_functions,     table_pickle_functions,
-                                      kmers_functions,    dlpack_functions,        device_functions,
-                                      reading_functions,  table_columns_functions, table_join_functions};
+    PyMethodDef *const functions[] = {
+        array_functions,         array_in_functions,   loop_functions,      context_functions,
+        ops_functions,           map_functions,        multimap_functions,  sets_functions,
+        table_in_functions,      table_functions,      table_out_functions, table_pickle_functions,
+        kmers_functions,         dlpack_functions,     device_functions,    reading_functions,
+        table_columns_functions, table_join_functions, taken_functions};
     bool failed = array_ready(module) || context_ready(module);
     for (size_t i = 0; !failed && i < sizeof functions / sizeof *functions; ++i)
         failed = PyModule_AddFunctions(module, functions[i]) != 0;

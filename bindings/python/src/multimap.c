@@ -190,7 +190,23 @@ struct rows {
     array *values, *queries, *offsets;
 };
 
-/* Sizes the result and fetches it. The multimap is not locked in between: *grown if another thread has
+/* Arrays for so many rows, in the memory of the keys. */
+static bool room_of_rows(cohort_retrieve *r, struct rows *rows, context *at, int type, bool queries,
+                         uint64_t room)
+{
+    DROP(rows->values);
+    DROP(rows->queries);
+    rows->queries = NULL;
+    rows->values = array_on(at, type, (Py_ssize_t)room);
+    if (rows->values && queries)
+        rows->queries = array_on(at, COHORT_I64, (Py_ssize_t)room);
+    r->capacity = room;
+    r->values = DATA(rows->values);
+    r->queries = DATA(rows->queries);
+    return !PyErr_Occurred();
+}
+
+/* Fetches the result, or sizes it first. The multimap is not locked in between: *grown if another thread has
  * inserted values of the keys meanwhile, so that the rows do not fit together. */
 static bool retrieve_rows(reading *by, const array *keys, int type, const bool want[2], struct rows *rows,
                           bool *grown)
@@ -200,17 +216,17 @@ static bool retrieve_rows(reading *by, const array *keys, int type, const bool w
     *grown = false;
     rows->offsets = want[1] ? array_on(at, COHORT_I64, keys->n + 1) : NULL;
     r.offsets = DATA(rows->offsets);
-    if (PyErr_Occurred() || !retrieve_once(by, keys, &r))
+    if (PyErr_Occurred() || !room_of_rows(&r, rows, at, type, want[0], (uint64_t)room_for(keys->n)) ||
+        !retrieve_once(by, keys, &r))
         return false;
-    uint64_t total = r.total;
-    rows->values = array_on(at, type, (Py_ssize_t)total);
-    rows->queries = rows->values && want[0] ? array_on(at, COHORT_I64, (Py_ssize_t)total) : NULL;
-    r.capacity = total;
-    r.values = DATA(rows->values);
-    r.queries = DATA(rows->queries);
+    const uint64_t total = r.total;
     r.offsets = NULL;
-    if (PyErr_Occurred() || (total && !retrieve_once(by, keys, &r)))
+    if (total > r.capacity &&
+        (!room_of_rows(&r, rows, at, type, want[0], total) || !retrieve_once(by, keys, &r)))
         return false;
+    rows->values->n = (Py_ssize_t)total;
+    if (rows->queries)
+        rows->queries->n = (Py_ssize_t)total;
     *grown = r.total != total;
     return true;
 }

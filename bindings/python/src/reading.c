@@ -10,7 +10,6 @@
  * a reader has the locks of both contexts, taken in the order of their addresses. */
 #include "core.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* Of an object that has readers. The object has a reference, and so has each reader. */
@@ -133,15 +132,15 @@ static void leave(struct shared *s)
 /* The lock of another context beside that of the own one, which may be given back and taken again. */
 static void lock_beside(context *own, context *other)
 {
-    if (PyThread_acquire_lock(other->lock, NOWAIT_LOCK))
+    if (!pthread_mutex_trylock(&other->lock))
         return;
     if ((uintptr_t)own < (uintptr_t)other) {
-        PyThread_acquire_lock(other->lock, WAIT_LOCK);
+        pthread_mutex_lock(&other->lock);
         return;
     }
-    PyThread_release_lock(own->lock);
-    PyThread_acquire_lock(other->lock, WAIT_LOCK);
-    PyThread_acquire_lock(own->lock, WAIT_LOCK);
+    pthread_mutex_unlock(&own->lock);
+    pthread_mutex_lock(&other->lock);
+    pthread_mutex_lock(&own->lock);
 }
 
 /* A new reader of the object, entered. With the lock of its context; nobody changes the object meanwhile. */
@@ -217,7 +216,7 @@ void read_begin(reading *r, outcome *o, reader_of *make)
     if (!r->by) {
         lock_beside(r->on, r->of->on);
         o->status = reader_make(r, make, &o->plain);
-        PyThread_release_lock(r->of->on->lock);
+        pthread_mutex_unlock(&r->of->on->lock);
     }
     r->object = r->by ? r->by->object : NULL;
 }
@@ -250,7 +249,7 @@ void change_begin(handle *h, outcome *o)
 
 /* ---- each thread's context ----------------------------------------------------------------------------- */
 
-static PyObject *key, *maker;
+static PyObject *key, *maker, *gpus;
 
 context *current_context(void)
 {
@@ -273,6 +272,17 @@ static PyObject *current(PyObject *module, PyObject *nothing)
     return (PyObject *)current_context();
 }
 
+/* context_for(array): where a call on it runs: the thread's context, or one of the GPU that the array is
+ * on. */
+static PyObject *context_for(PyObject *module, PyObject *object)
+{
+    (void)module;
+    const array *a = array_of(object, "array");
+    if (!a || !a->on)
+        return a ? (PyObject *)current_context() : NULL;
+    return PyObject_CallFunction(gpus, "i", a->on->ordinal);
+}
+
 /* use(context or None): the thread's from now on; what it had before, or None. */
 static PyObject *use(PyObject *module, PyObject *on)
 {
@@ -289,12 +299,16 @@ static PyObject *use(PyObject *module, PyObject *on)
     return before;
 }
 
-/* set_maker(function): what makes the context of a thread that has none. */
-static PyObject *set_maker(PyObject *module, PyObject *function)
+/* set_maker(function, function of a number): what makes the context of a thread that has none, and gives the
+ * thread's context on a GPU. */
+static PyObject *set_maker(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
+    ARGUMENTS(2, 2)
     DROP(maker);
-    maker = KEPT(function);
+    DROP(gpus);
+    maker = KEPT(arguments[0]);
+    gpus = KEPT(arguments[1]);
     if (!key && !(key = PyUnicode_InternFromString("libcohort.context")))
         return NULL;
     Py_RETURN_NONE;
@@ -302,5 +316,6 @@ static PyObject *set_maker(PyObject *module, PyObject *function)
 
 PyMethodDef reading_functions[] = {{"current", current, METH_NOARGS, NULL},
                                    {"use", use, METH_O, NULL},
-                                   {"set_maker", set_maker, METH_O, NULL},
+                                   FAST(set_maker),
+                                   {"context_for", context_for, METH_O, NULL},
                                    {NULL, NULL, 0, NULL}};

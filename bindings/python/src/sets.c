@@ -32,15 +32,26 @@ static bool of_length(const array *a, uint64_t n, const char *argument)
     return false;
 }
 
-/* A new collection: (handle, sets, type, members). */
+/* A new reference to a new collection, which knows its type and sizes from now on. */
 static PyObject *known(handle *h, const cohort_sets_info *i)
 {
     h->type = (int)i->type;
-    return Py_BuildValue("OKiK", h, i->sets, h->type, i->members);
+    h->sets = i->sets;
+    h->members = i->members;
+    return KEPT(h);
 }
 
-/* sets_build(context, form, type, sets, members, lasts, offsets, groups, blob_type): (collection, sets,
- * type, members). */
+/* sets_alike(a, b): on one context and of one type, as the collections of a query are. */
+static PyObject *sets_alike(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    const handle *a = handle_of(arguments[0], "sets"), *b = a ? handle_of(arguments[1], "sets") : NULL;
+    return b ? PyBool_FromLong(a->on == b->on && a->type == b->type) : NULL;
+}
+
+/* sets_build(context, form, type, sets, members, lasts, offsets, groups, blob_type): the collection.
+ */
 static PyObject *sets_build(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -297,8 +308,8 @@ static PyObject *answered(struct question *q)
 }
 
 /* sets_query(collections, op, each, least, rows, members, offsets, arity, want counts, want any, first
- * most, want sets): (counts, any, (first members, offsets), (collection, sets, type, members)), None for
- * what is not wanted. */
+ * most, want sets): (counts, any, (first members, offsets), collection), None for what is not
+ * wanted. */
 static PyObject *sets_query(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -447,13 +458,19 @@ static PyObject *sets_containing(PyObject *module, PyObject *const *arguments, P
     d.counts = want ? NULL : told->data;
     d.offsets = want ? told->data : NULL;
     d.total = &total;
-    if (ask_containing(h, &d, at)) {
-        sets = want ? array_on(at, COHORT_U64, (Py_ssize_t)total) : NULL;
-        d.capacity = total;
+    Py_ssize_t room = want ? room_for(values->n) : 0;
+    for (bool done = false; !done && !PyErr_Occurred();) {
+        DROP(sets);
+        sets = room ? array_on(at, COHORT_U64, room) : NULL;
+        d.capacity = (uint64_t)room;
         d.sets = DATA(sets);
-        if (!PyErr_Occurred() && (!sets || !total || ask_containing(h, &d, at)))
-            result = PyTuple_Pack(2, told, or_none(sets));
+        done = !PyErr_Occurred() && ask_containing(h, &d, at) && (!want || total <= (uint64_t)room);
+        room = (Py_ssize_t)total;
     }
+    if (sets)
+        sets->n = room;
+    if (!PyErr_Occurred())
+        result = PyTuple_Pack(2, told, or_none(sets));
     DROP(told);
     DROP(sets);
     return result;
@@ -479,7 +496,7 @@ static PyObject *sets_save(PyObject *module, PyObject *const *arguments, Py_ssiz
     return done;
 }
 
-/* sets_load(context, path, map, validate): (collection, sets, type, members). */
+/* sets_load(context, path, map, validate): the collection. */
 static PyObject *sets_load(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -509,6 +526,7 @@ static PyObject *sets_load(PyObject *module, PyObject *const *arguments, Py_ssiz
 }
 
 PyMethodDef sets_functions[] = {
-    FAST(sets_build), FAST(sets_export), {"sets_counts", sets_counts, METH_O, NULL},
-    FAST(sets_query), FAST(sets_look),   FAST(sets_containing),
-    FAST(sets_save),  FAST(sets_load),   {NULL, NULL, 0, NULL}};
+    FAST(sets_build),     FAST(sets_export), {"sets_counts", sets_counts, METH_O, NULL},
+    FAST(sets_query),     FAST(sets_look),   FAST(sets_containing),
+    FAST(sets_save),      FAST(sets_load),   FAST(sets_alike),
+    {NULL, NULL, 0, NULL}};
