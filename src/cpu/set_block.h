@@ -17,7 +17,29 @@ void set_block_clear(co_u64 *words, const struct set_lines *);
 /* A block that is an array becomes a bitmap. */
 void set_block_spread(const struct sets_vectors *, const struct set_work *, co_u64 block);
 
+/* Of blocks that are taken for the first time nothing is known yet: they may hold anything. */
+void set_block_know(const struct set_work *);
+
 /* WORK for piece i, which has a block: members it has then. */
 co_u32 set_block_change(const struct sets_vectors *, const struct set_work *, co_u64 i);
+
+/* A block of a working set. */
+struct set_block_of {
+    const struct set_work *set;
+    co_u32 block;
+};
+
+/* What a block becomes. */
+struct set_block_turn {
+    const struct sets_vectors *vectors;
+    struct set_block_of first, second;
+    co_u32 op;     /* AND, OR, ANDNOT or XOR of both; 0: the first one alone, and */
+    co_u32 others; /* 1: all that is not in it */
+    co_u32 held;   /* a set_held: which of the two the block is; if it is neither it was taken just now */
+    co_u32 block, card; /* its number, its members now */
+};
+
+/* Members it has then. */
+co_u32 set_block_of_two(const struct set_work *, const struct set_block_turn *);
 
 #endif

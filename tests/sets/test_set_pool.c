@@ -93,7 +93,7 @@ static void judge_forms(struct working *s, const struct inside *in, const char *
     for (uint64_t k = 0; k < in->words.known; k++) {
         const struct set_form *form = &own->forms[k];
         const co_u32 *bits = own->blocks + k * CO_CHUNK_WORDS;
-        const co_u16 *at = (const co_u16 *)(const void *)bits;
+        const co_u16 *at = set_block_array(own->forms, own->blocks, k);
         for (co_u32 w = 0; w < CO_CHUNK_WORDS; w++)
             REQUIREF(t, !bits[w] || form->lines.of[w / 1024] >> w / 16 % 64 & 1,
                      "block %llu, word %u is not 0", (unsigned long long)k, w);
