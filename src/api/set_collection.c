@@ -41,7 +41,7 @@ static cohort_status list_set(struct chunks *c, const cohort_set *set, uint64_t 
         const co_u64 block = list[i].block;
         c->keys[at + i] = list[i].key;
         c->arrays[at + i] = full || !forms ? 0 : forms[block].entries;
-        c->words[at + i] = full               ? 0
+        c->words[at + i] = full                ? 0
                            : c->arrays[at + i] ? (uintptr_t)set_block_array(forms, blocks, block)
                                                : (uintptr_t)(blocks + block * CO_CHUNK_WORDS);
         c->found->units += full ? 0 : units_most(list[i].card);

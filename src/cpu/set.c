@@ -51,6 +51,8 @@ static void step_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         struct set_sums sums = set_piece_step(s, i);
         for (int k = 0; k < 3; k++)
             all.v[k] += sums.v[k];
+        if (s->phase == SET_HAND && s->piece[i].block != SET_NONE)
+            set_block_ask_form(s, s->piece[i].block);
     }
     for (int k = 0; to && k < 3; k++)
         co_add64(to + k, all.v[k]);

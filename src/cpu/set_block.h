@@ -5,10 +5,29 @@
 #include "shape/set_pool.h"
 #include "sets_vector.h"
 
+#define SET_BLOCK_ASKED 1024u /* bytes of a block that are asked for at most */
+
 /* Block k as words. */
 CO_INLINE co_u64 *set_block_words(const struct set_work *s, co_u64 k)
 {
     return (co_u64 *)(void *)s->blocks + k * SETS_CHUNK_WORDS;
+}
+
+/* Asks for what is known of a block; and later, when that is here, for what is in it: all of an array, and where
+ * a bitmap begins. */
+CO_INLINE void set_block_ask_form(const struct set_work *s, co_u32 block)
+{
+    __builtin_prefetch(&s->forms[block]);
+}
+
+CO_INLINE void set_block_ask(const struct set_work *s, co_u32 block)
+{
+    const co_u32 entries = s->forms[block].entries, bytes = entries * (co_u32)sizeof(co_u16);
+    const char *at = (const char *)set_block_words(s, block);
+    if (entries && entries <= SET_NEAR_MOST)
+        return;
+    for (co_u32 k = 0; k <= bytes && k < SET_BLOCK_ASKED; k += 64)
+        __builtin_prefetch(at + k);
 }
 
 /* Writes zeros where there may be members. */

@@ -20,9 +20,6 @@
 #define PARTS       4u  /* of a leaf, that threads share */
 #define SHARED      32u /* blocks from which on they do */
 #define AHEAD       4u  /* blocks that are asked for before their turn */
-#define ASKED_MOST  16u /* lines of the cache of each, of */
-#define LINE_BYTES  64u
-#define ENTRIES_A_LINE (LINE_BYTES / sizeof(co_u16))
 
 /* Of blocks that were changed: chunks that there are now, full ones, and how many members more. */
 struct sums {
@@ -289,38 +286,22 @@ static void list_changes(const struct two *w, const struct leaf *l, co_u64 mask,
     }
 }
 
-/* What is known of a block, and later, when that is here, what is in it: all of an array, and where a bitmap
- * begins. */
-static void ask_for_form(const struct set_work *s, co_u32 block)
-{
-    if (block != SET_NONE)
-        __builtin_prefetch(&s->forms[block]);
-}
-
-static void ask_for_block(const struct set_work *s, co_u32 block)
-{
-    if (block == SET_NONE)
-        return;
-    const co_u32 entries = s->forms[block].entries;
-    const char *at = (const char *)set_block_words(s, block);
-    for (co_u32 k = entries && entries <= SET_NEAR_MOST; k <= entries / ENTRIES_A_LINE && k < ASKED_MOST; k++)
-        __builtin_prefetch(at + k * (uint64_t)LINE_BYTES);
-}
-
 /* What comes after change k. */
 static void ask_ahead(const struct two *w, const struct changes *c, co_u32 k)
 {
     const struct set_two *of = w->of;
     const co_u32 far = k + 2 * AHEAD, near = k + AHEAD;
     if (far < c->n) {
-        ask_for_form(of->first, c->first[far]);
-        ask_for_form(of->second, c->second[far]);
-        ask_for_form(of->into, c->to[far]);
+        set_block_ask_form(of->into, c->to[far]);
+        if (c->first[far] != SET_NONE)
+            set_block_ask_form(of->first, c->first[far]);
+        if (c->second[far] != SET_NONE)
+            set_block_ask_form(of->second, c->second[far]);
     }
-    if (near < c->n) {
-        ask_for_block(of->first, c->first[near]);
-        ask_for_block(of->second, c->second[near]);
-    }
+    if (near < c->n && c->first[near] != SET_NONE)
+        set_block_ask(of->first, c->first[near]);
+    if (near < c->n && c->second[near] != SET_NONE)
+        set_block_ask(of->second, c->second[near]);
 }
 
 /* Chunk k of those whose blocks are changed. */

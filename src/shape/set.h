@@ -49,9 +49,8 @@ struct set_form {
 /* The array of block k, which is one. */
 CO_INLINE const co_u16 *set_block_array(const struct set_form *forms, const co_u32 *blocks, co_u64 k)
 {
-    return forms[k].entries <= SET_NEAR_MOST
-               ? forms[k].near
-               : (const co_u16 *)(const void *)(blocks + k * CO_CHUNK_WORDS);
+    return forms[k].entries <= SET_NEAR_MOST ? forms[k].near
+                                             : (const co_u16 *)(const void *)(blocks + k * CO_CHUNK_WORDS);
 }
 
 /* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a
