@@ -1,6 +1,7 @@
 /* set_in_place.c: queries of two operands whose answer goes into a working set. Where it is one of them,
  * `a &= b` and the like, they change the set where it is: no answer is written down first, and no second
- * set is in memory. On the host the answer goes into a third set directly, too (set_two.c). */
+ * set is in memory. On the host the answer goes into a third set directly, too: two working sets are met by
+ * the backend, at once, others by pieces (set_two.c). */
 #include "api/set_change.h"
 
 #include <string.h>
