@@ -115,7 +115,8 @@ static int are_alike(const cohort_context *context, const cohort_sets_query_desc
 /* Is it a query of two working sets, in which nothing is wrong? */
 static int is_two_working(cohort_context *context, const cohort_sets_query_desc *d)
 {
-    if (!context || !d || d->size != sizeof *d || !is_of_two(d) || d->offsets || d->collections_count)
+    if (!context || !context->backend->set->two || !d || d->size != sizeof *d || !is_of_two(d) ||
+        d->offsets || d->collections_count)
         return 0;
     if (d->rows != 1 || d->least || d->any_offset || d->first_most || !d->working ||
         d->working_count > AT_ONCE_MOST || !are_alike(context, d))

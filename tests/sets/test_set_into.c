@@ -125,7 +125,7 @@ static void try_one(struct test *t, cohort_sets_op op, int place, int wide, uint
     const uint64_t limit = (first + chunks) << 16;
     for (int i = 0; i < 2; i++) {
         p[i] = draw_side(t, i, first, chunks);
-        working_open(t, &x.side[i], wide, COHORT_SET_CHUNKS, limit, 0);
+        working_open(t, &x.side[i], wide, test_below(t, 4) ? COHORT_SET_CHUNKS : COHORT_SET_FLAT, limit, 0);
         fill(&x.side[i], &p[i]);
     }
     x.sets = sets_of(t, &both, 0);
