@@ -429,6 +429,22 @@ static void taken_again(struct test *t)
     free(all);
 }
 
+/* The same by answers. */
+static void taken_by_answers(struct test *t)
+{
+    static const int dense[1] = {DENSE}, *const kinds[2] = {dense, dense};
+    uint64_t *few = row_of(t, 60, 5, 1000);
+    for (int op = 0; op < 4; op++) {
+        struct trial x = trial_of(t, (const int **)kinds, 1);
+        struct plain p = plain_of(few, 60);
+        OK(t, working_change(&x.third, COHORT_SET_ADD, &p));
+        go_into(t, &x, (cohort_sets_op)(COHORT_SETS_AND + op), &x.third);
+        plain_free(&p);
+        trial_end(t, &x);
+    }
+    free(few);
+}
+
 /* ---- few members --------------------------------------------------------------------------------------- */
 
 /* Updates by so many members, in no order and with some twice: few are sorted where they are. */
@@ -501,6 +517,7 @@ const struct test_case test_cases[] = {
     {"to and fro", to_and_fro, TEST_ON_CPU},
     {"new lines", new_lines, TEST_ON_CPU},
     {"taken again", taken_again, TEST_ON_CPU},
+    {"taken by answers", taken_by_answers, 0},
     {"few", few, TEST_EACH_MEMORY},
     {"few, refused", few_refused, 0},
     {NULL, NULL, 0},
