@@ -64,7 +64,7 @@ static int meet(cohort_set *into, cohort_sets_op op, const cohort_set *first, co
 {
     const struct set_backend *backend = into->context->backend->set;
     const co_u64 limit = into->state.view.limit;
-    if (!backend->two || !first || !second || into->state.own.flat || first->state.view.limit != limit ||
+    if (!first || !second || into->state.own.flat || first->state.view.limit != limit ||
         second->state.view.limit != limit)
         return 0;
     const struct set_two of = {&into->state.own, &first->state.own, &second->state.own, (co_u32)op,
@@ -115,8 +115,8 @@ static int are_alike(const cohort_context *context, const cohort_sets_query_desc
 /* Is it a query of two working sets, in which nothing is wrong? */
 static int is_two_working(cohort_context *context, const cohort_sets_query_desc *d)
 {
-    if (!context || !context->backend->set->two || !d || d->size != sizeof *d || !is_of_two(d) ||
-        d->offsets || d->collections_count)
+    if (!context || context->backend->own_memory != MEMORY_HOST || !d || d->size != sizeof *d ||
+        !is_of_two(d) || d->offsets || d->collections_count)
         return 0;
     if (d->rows != 1 || d->least || d->any_offset || d->first_most || !d->working ||
         d->working_count > AT_ONCE_MOST || !are_alike(context, d))

@@ -12,7 +12,7 @@ struct set_backend {
     cohort_status (*measure)(cohort_context *, const struct set_chunks *);
     cohort_status (*write)(cohort_context *, const struct set_chunks *);
     cohort_status (*look)(cohort_context *, const struct set_look *);
-    /* A CPU's, NULL of others. 0: there are too few blocks or nodes, or no memory; nothing has been done. */
+    /* 0: nothing has been done. Of a GPU always; of a CPU there are too few blocks or nodes, or no memory. */
     int (*two)(cohort_context *, const struct set_two *);
 };
 

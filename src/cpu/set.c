@@ -6,7 +6,7 @@
 #include "cpu.h"
 #include "shape/bits.h"
 #include "set_block.h"
-#include "set_two.h"
+#include "set_leaves.h"
 #include "shape/sets_chunk.h"
 
 #define LOOK_GRAIN  4096 /* a multiple of 32 */
@@ -245,6 +245,11 @@ static cohort_status cpu_set_look(cohort_context *context, const struct set_look
     struct set_look q = *look;
     cpu_parallel(context, q.n, LOOK_GRAIN, look_range, &q);
     return COHORT_OK;
+}
+
+static int cpu_set_two(cohort_context *context, const struct set_two *two)
+{
+    return set_leaves(context, two);
 }
 
 const struct set_backend cpu_set_backend = {

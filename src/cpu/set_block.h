@@ -13,8 +13,8 @@ CO_INLINE co_u64 *set_block_words(const struct set_work *s, co_u64 k)
     return (co_u64 *)(void *)s->blocks + k * SETS_CHUNK_WORDS;
 }
 
-/* Asks for what is known of a block; and later, when that is here, for what is in it: all of an array, and where
- * a bitmap begins. */
+/* Asks for what is known of a block; and later, when that is here, for what is in it: all of an array, and
+ * where a bitmap begins. */
 CO_INLINE void set_block_ask_form(const struct set_work *s, co_u32 block)
 {
     __builtin_prefetch(&s->forms[block]);

@@ -5,8 +5,8 @@
 #include "api/set.h"
 #include "working.h"
 
-/* What a chunk is: few members are an array of a CPU's block up to SET_FEW_MOST, which lies near what is known
- * of the block up to SET_NEAR_MOST. */
+/* What a chunk is: few members are an array of a CPU's block up to SET_FEW_MOST, which lies near what is
+ * known of the block up to SET_NEAR_MOST. */
 enum { ABSENT, ONE, NEAR_MOST, FEW, FEW_MOST, ONE_MORE, SPARSE, DENSE, FULL, KINDS };
 
 static uint64_t members_of(int kind)
@@ -357,8 +357,8 @@ static void grows(struct test *t)
     }
 }
 
-/* An array goes into its block, and comes back, by some members at a time; another chunk's array is beside it.
- * Changes to and fro begin and end at all places around the border. */
+/* An array goes into its block, and comes back, by some members at a time; another chunk's array is beside
+ * it. Changes to and fro begin and end at all places around the border. */
 static void to_and_fro(struct test *t)
 {
     enum { BEGIN = SET_NEAR_MOST - 6, MOST = 16 };

@@ -527,8 +527,8 @@ static void in_place_tight(struct test *t)
     working_close(&b);
 }
 
-/* Chunks of two sets that have nothing in common, or all, and one more: an answer takes blocks, and nodes above
- * them, in which nothing is left in the end. */
+/* Chunks of two sets that have nothing in common, or all, and one more: an answer takes blocks, and nodes
+ * above them, in which nothing is left in the end. */
 static void in_vain(struct test *t)
 {
     enum { CHUNKS = 70 };

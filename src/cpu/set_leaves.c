@@ -1,4 +1,4 @@
-/* cpu/set_two.c: an operation on two working sets whose answer goes into a third one, or into one of them.
+/* cpu/set_leaves.c: an operation on two working sets whose answer goes into a third one, or into one of them.
  *
  * The directories of both are gone through side by side, down to the leaves. The planes of two leaves tell,
  * for 64 chunks at a time, which chunks of the answer are full, which are those of one set alone or all that
@@ -8,7 +8,7 @@
  * nothing.
  *
  * Takes read the ring's slots from `taken` on, gives write them from `given` on, behind all takes. */
-#include "set_two.h"
+#include "set_leaves.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -432,7 +432,7 @@ static int is_enough(const struct two *w)
     return w->blocks <= set_ring_free(&words->blocks) && w->nodes <= set_ring_free(&words->nodes);
 }
 
-int cpu_set_two(cohort_context *context, const struct set_two *of)
+int set_leaves(cohort_context *context, const struct set_two *of)
 {
     struct two w;
     w.context = context;
