@@ -306,8 +306,9 @@ typedef struct cohort_sets_query_desc {
  * copied into a collection first, which waits. `into` becomes the answer when it is known, or stays as it
  * was where the call fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is
  * not below its limit. AND, OR, XOR, and ANDNOT with `into` first, of two operands alone, take no second
- * set. On a CPU context no collection is made of working sets either, where `into` is neither of the two,
- * unless its pool may be too small, or a member beyond its limit. */
+ * set. On a CPU context no collection is made of working sets either, where `into` is neither of the two, or
+ * the second of ANDNOT in chunks and all limits are one, unless its pool may be too small, or a member beyond
+ * its limit. */
 COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
 
 /* ---- looking into sets

@@ -100,7 +100,11 @@ int set_few_fit(const cohort_set *set, const cohort_sets_source *source);
 cohort_status set_few(cohort_set *set, const char *call, enum set_change_kind kind,
                       const cohort_sets_source *source);
 
-/* set_in_place.c: a query, all checked, of two operands, whose answer goes into one of them, or on the
+/* set_in_place.c: is the query one of two working sets, in which nothing is wrong, and which the backend
+ * answers at once? Then that is done. */
+int set_at_once(cohort_context *context, const cohort_sets_query_desc *desc);
+
+/* A query, all checked, of two operands, whose answer goes into one of them, or on the
  * host into a third set. sets: of collections. *done: 0, it is none, or needs blocks that it would give
  * back; nothing has been done. Waits. */
 cohort_status set_in_place(cohort_context *context, const char *call, const cohort_sets_query_desc *desc,

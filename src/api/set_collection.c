@@ -16,7 +16,7 @@ struct chunks {
     uint64_t *first;  /* n + 1: of each set in */
     uint64_t *keys;   /* of each chunk, */
     uint64_t *places; /* what it comes to, */
-    uint64_t *words;  /* and its block's address; 0: it is full */
+    uint64_t *words;  /* and the address of its bitmap or array; 0: it is full */
     co_u64 *arrays;   /* a CPU's: entries of the block, if it is an array */
 };
 
@@ -38,9 +38,12 @@ static cohort_status list_set(struct chunks *c, const cohort_set *set, uint64_t 
     cohort_status status = set_list(set, n, list);
     for (uint64_t i = 0; i < n && !status; i++) {
         int full = list[i].card == CO_CHUNK_IDS;
+        const co_u64 block = list[i].block;
         c->keys[at + i] = list[i].key;
-        c->words[at + i] = full ? 0 : (uintptr_t)(blocks + (co_u64)list[i].block * CO_CHUNK_WORDS);
-        c->arrays[at + i] = full || !forms ? 0 : forms[list[i].block].entries;
+        c->arrays[at + i] = full || !forms ? 0 : forms[block].entries;
+        c->words[at + i] = full                ? 0
+                           : c->arrays[at + i] ? (uintptr_t)set_block_array(forms, blocks, block)
+                                               : (uintptr_t)(blocks + block * CO_CHUNK_WORDS);
         c->found->units += full ? 0 : units_most(list[i].card);
     }
     free(list);

@@ -84,7 +84,8 @@ cohort_status set_pieces_by(const cohort_set *by, const char *call, struct set_p
         if (list[i].card == CO_CHUNK_IDS)
             put_piece(&p->piece[i], list[i].key, NULL, CO_CHUNK_FULL, 0);
         else if (forms && forms[list[i].block].entries)
-            put_piece(&p->piece[i], list[i].key, at, CO_CHUNK_ARRAY, forms[list[i].block].entries);
+            put_piece(&p->piece[i], list[i].key, set_block_array(forms, by->state.own.blocks, list[i].block),
+                      CO_CHUNK_ARRAY, forms[list[i].block].entries);
         else
             put_piece(&p->piece[i], list[i].key, at, CO_CHUNK_BITMAP, list[i].block);
     }

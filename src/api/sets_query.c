@@ -326,6 +326,8 @@ cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query
 {
     CALL(context);
     struct querying k;
+    if (set_at_once(context, desc))
+        return COHORT_OK;
     cohort_status status = batch_desc(&k.batch, context, "cohort_sets_query", desc, sizeof k.desc, &k.desc);
     if (status)
         return status;

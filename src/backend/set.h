@@ -12,6 +12,8 @@ struct set_backend {
     cohort_status (*measure)(cohort_context *, const struct set_chunks *);
     cohort_status (*write)(cohort_context *, const struct set_chunks *);
     cohort_status (*look)(cohort_context *, const struct set_look *);
+    /* 0: nothing has been done. Of a GPU always; of a CPU there are too few blocks or nodes, or no memory. */
+    int (*two)(cohort_context *, const struct set_two *);
 };
 
 #endif

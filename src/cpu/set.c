@@ -6,6 +6,7 @@
 #include "cpu.h"
 #include "shape/bits.h"
 #include "set_block.h"
+#include "set_leaves.h"
 #include "shape/sets_chunk.h"
 
 #define LOOK_GRAIN  4096 /* a multiple of 32 */
@@ -31,22 +32,10 @@ static void work_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* Of blocks that are taken for the first time nothing is known: they may hold anything. */
-static void know_blocks(const struct set_work *s)
-{
-    co_u64 *known = &s->words->known, taken = s->words->blocks.taken;
-    const co_u64 to = taken < s->block_room ? taken : s->block_room;
-    if (s->flat || to <= *known)
-        return;
-    for (co_u64 k = *known; k < to; k++)
-        s->forms[k] = (struct set_form){{{~0ull, ~0ull}}, 0, 0};
-    *known = to;
-}
-
 static void work_all(cohort_context *context, const struct set_work *s)
 {
     struct working w = {s, sets_vectors_of(cpu_device(context)->level)};
-    know_blocks(s);
+    set_block_know(s);
     cpu_parallel(context, set_pieces(s), PIECE_GRAIN, work_range, &w);
 }
 
@@ -62,6 +51,8 @@ static void step_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         struct set_sums sums = set_piece_step(s, i);
         for (int k = 0; k < 3; k++)
             all.v[k] += sums.v[k];
+        if (s->phase == SET_HAND && s->piece[i].block != SET_NONE)
+            set_block_ask_form(s, s->piece[i].block);
     }
     for (int k = 0; to && k < 3; k++)
         co_add64(to + k, all.v[k]);
@@ -232,7 +223,7 @@ static int contains(const struct set_look *q, co_u64 id)
     const co_u32 entries = q->forms[block].entries;
     if (!entries)
         return (int)(words[low / 32] >> (low & 31) & 1);
-    const co_u16 *at = (const co_u16 *)(const void *)words;
+    const co_u16 *at = set_block_array(q->forms, v->blocks, block);
     const co_u32 i = co_chunk_array_lower(at, entries, low);
     return i < entries && at[i] == low;
 }
@@ -256,9 +247,15 @@ static cohort_status cpu_set_look(cohort_context *context, const struct set_look
     return COHORT_OK;
 }
 
+static int cpu_set_two(cohort_context *context, const struct set_two *two)
+{
+    return set_leaves(context, two);
+}
+
 const struct set_backend cpu_set_backend = {
     .step = cpu_set_step,
     .measure = cpu_set_measure,
     .write = cpu_set_write,
     .look = cpu_set_look,
+    .two = cpu_set_two,
 };

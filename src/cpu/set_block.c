@@ -29,6 +29,7 @@ struct side {
 struct changed {
     const struct sets_vectors *vectors;
     co_u64 *words;
+    co_u16 *near;           /* for an array of few entries */
     struct set_lines lines; /* of the block as it is */
     co_u32 entries;         /* it is an array of so many members; 0: a bitmap, or empty */
     co_u32 card;
@@ -225,11 +226,18 @@ static void keep_each(struct changed *c, const struct side *s)
 
 /* ---- blocks that are arrays ---------------------------------------------------------------------------- */
 
-/* The block becomes the array, of n members, n up to SET_FEW_MOST; what lies behind it stays. */
+/* Where an array of n entries lies. */
+static co_u16 *array_at(const struct changed *c, co_u32 n)
+{
+    return n <= SET_NEAR_MOST ? c->near : (co_u16 *)(void *)c->words;
+}
+
+/* The block becomes the array, of n members, n up to SET_FEW_MOST; what else lies in it stays. */
 static void put_array(struct changed *c, const co_u16 *from, co_u32 n)
 {
-    memmove(c->words, from, n * sizeof *from);
-    c->lines.of[0] |= (1ull << (n + 31) / 32) - 1;
+    memmove(array_at(c, n), from, n * sizeof *from);
+    if (n > SET_NEAR_MOST)
+        c->lines.of[0] |= (1ull << (n + 31) / 32) - 1;
     c->entries = c->card = n;
 }
 
@@ -246,18 +254,30 @@ static void spread(struct changed *c)
 {
     co_u16 room[SET_FEW_MOST];
     const co_u32 n = c->entries;
-    memcpy(room, c->words, n * sizeof *room);
+    memcpy(room, array_at(c, n), n * sizeof *room);
     put_bits(c, room, n);
+}
+
+static struct changed changed_of(const struct sets_vectors *vectors, const struct set_work *s, co_u64 block)
+{
+    return (struct changed){.vectors = vectors,
+                            .words = set_block_words(s, block),
+                            .near = s->forms[block].near,
+                            .lines = s->forms[block].lines,
+                            .flat = (int)s->flat,
+                            .arrays = !s->flat && !s->plain};
 }
 
 void set_block_spread(const struct sets_vectors *vectors, const struct set_work *s, co_u64 block)
 {
     struct set_form *form = &s->forms[block];
-    struct changed c = {vectors, set_block_words(s, block), form->lines, form->entries, 0, 0, 0};
+    struct changed c = changed_of(vectors, s, block);
     if (!form->entries)
         return;
+    c.entries = form->entries;
     spread(&c);
-    *form = (struct set_form){c.lines, 0, 0};
+    form->lines = c.lines;
+    form->entries = 0;
 }
 
 /* The members of an array, or of a part of a list, as an array; of a list in the room. */
@@ -301,8 +321,9 @@ static void put_merged(struct changed *c, enum set_change_kind kind, const co_u1
 /* One number into the block, which is an array, or out of it. */
 static void change_single(struct changed *c, enum set_change_kind kind, co_u16 v)
 {
-    co_u16 *at = (co_u16 *)(void *)c->words;
-    const co_u32 n = c->entries, i = co_chunk_array_lower(at, n, v);
+    const co_u32 n = c->entries;
+    co_u16 *at = array_at(c, n);
+    const co_u32 i = co_chunk_array_lower(at, n, v);
     const int has = i < n && at[i] == v;
     if (has && kind != SET_ADD) {
         memmove(at + i, at + i + 1, (n - i - 1) * sizeof *at);
@@ -310,9 +331,17 @@ static void change_single(struct changed *c, enum set_change_kind kind, co_u16 v
     } else if (!has && kind != SET_REMOVE) {
         memmove(at + i + 1, at + i, (n - i) * sizeof *at);
         at[i] = v;
-        c->lines.of[0] |= 1ull << n / 32;
+        if (n >= SET_NEAR_MOST)
+            c->lines.of[0] |= 1ull << n / 32;
         c->entries = c->card = n + 1;
     }
+}
+
+/* Does the array stay where it is, whatever comes of so many numbers? */
+static int stays_there(const struct changed *c, co_u32 n)
+{
+    return c->entries <= SET_NEAR_MOST ? c->entries + n <= SET_NEAR_MOST
+                                       : c->entries - n > SET_NEAR_MOST && c->entries + n <= SET_FEW_MOST;
 }
 
 /* The block, which is an array, by one of few members. */
@@ -320,26 +349,25 @@ static void change_few(struct changed *c, enum set_change_kind kind, const struc
 {
     co_u16 room[SET_FEW_MOST];
     const co_u16 *b = array_of(s, room);
-    if (kind != SET_KEEP && s->entries <= SINGLES && c->entries > s->entries &&
-        c->entries + s->entries <= SET_FEW_MOST) {
+    if (kind != SET_KEEP && s->entries <= SINGLES && c->entries > s->entries && stays_there(c, s->entries)) {
         for (co_u32 i = 0; i < s->entries; i++)
             change_single(c, kind, b[i]);
         return;
     }
-    put_merged(c, kind, (const co_u16 *)(const void *)c->words, c->entries, b, s->entries);
+    put_merged(c, kind, array_at(c, c->entries), c->entries, b, s->entries);
 }
 
 /* By a bitmap: what of the array it has goes out, or what it has not. */
 static void change_few_by_bits(struct changed *c, enum set_change_kind kind, const co_u64 *bits)
 {
-    co_u16 *at = (co_u16 *)(void *)c->words;
+    co_u16 *at = array_at(c, c->entries);
     co_u32 n = 0;
     for (co_u32 i = 0; i < c->entries; i++) {
         const co_u16 v = at[i];
         at[n] = v;
         n += (bits[v / 64] >> v % 64 & 1) == (kind == SET_KEEP);
     }
-    c->entries = c->card = n;
+    put_array(c, at, n);
 }
 
 /* Is the block an array, and stays one? Then it is changed. */
@@ -430,6 +458,19 @@ static void change_empty(struct changed *c, const struct side *first, const stru
         change_by(c, next, second);
 }
 
+void set_block_know(const struct set_work *s)
+{
+    co_u64 *known = &s->words->known, taken = s->words->blocks.taken;
+    const co_u64 to = taken < s->block_room ? taken : s->block_room;
+    if (s->flat || to <= *known)
+        return;
+    for (co_u64 k = *known; k < to; k++) {
+        s->forms[k].lines = all_lines;
+        s->forms[k].entries = 0;
+    }
+    *known = to;
+}
+
 /* What is in a block that its piece has just taken, or in one that stays. */
 static void begin(struct changed *c, const struct set_piece *p)
 {
@@ -445,17 +486,13 @@ co_u32 set_block_change(const struct sets_vectors *vectors, const struct set_wor
     const struct set_piece *p = &s->piece[i];
     const struct set_second *next = s->second ? &s->second[i] : NULL;
     struct set_form *form = &s->forms[p->block];
-    struct changed c = {.vectors = vectors,
-                        .words = set_block_words(s, p->block),
-                        .lines = form->lines,
-                        .entries = p->fill == SET_AS_IS ? form->entries : 0,
-                        .card = p->before,
-                        .flat = (int)s->flat,
-                        .arrays = !s->flat && !s->plain};
+    struct changed c = changed_of(vectors, s, p->block);
     enum set_change_kind kind = (enum set_change_kind)s->kind;
     struct side first = side_of(p->at, p->kind, p->entries, first_lines(s, p, next),
                                 next ? (int)(next->sure & 1) : s->by_forms != NULL),
                 second = first;
+    c.entries = p->fill == SET_AS_IS ? form->entries : 0;
+    c.card = p->before;
     begin(&c, p);
     if (next && next->change)
         second = side_of(next->at, next->kind, next->entries, next->lines, (int)(next->sure >> 1));
@@ -469,6 +506,108 @@ co_u32 set_block_change(const struct sets_vectors *vectors, const struct set_wor
     } else {
         change_by(&c, kind, &first);
     }
-    *form = (struct set_form){c.lines, c.card ? c.entries : 0, 0};
+    form->lines = c.lines;
+    form->entries = c.card ? c.entries : 0;
+    return c.card;
+}
+
+/* ---- two blocks ---------------------------------------------------------------------------------------- */
+
+static struct side side_of_block(const struct set_block_of *b)
+{
+    const struct set_form *form = &b->set->forms[b->block];
+    struct side s = {{set_block_words(b->set, b->block), CO_CHUNK_BITMAP, 0, 0, 0}, form->lines, 1};
+    if (form->entries) {
+        s.chunk.at = set_block_array(b->set->forms, b->set->blocks, b->block);
+        s.chunk.kind = CO_CHUNK_ARRAY;
+        s.chunk.entries = form->entries;
+    }
+    return s;
+}
+
+/* Members of the array that are not in the bitmap, in place of it. */
+static void put_rest(struct changed *c, const struct sets_chunk *s)
+{
+    co_u16 room[SET_FEW_MOST];
+    const co_u16 *at = s->at;
+    co_u32 n = 0;
+    for (co_u32 i = 0; i < s->entries; i++) {
+        room[n] = at[i];
+        n += !(c->words[at[i] / 64] >> at[i] % 64 & 1);
+    }
+    if (c->arrays)
+        put_array(c, room, n);
+    else
+        put_bits(c, room, n);
+}
+
+/* The block becomes what of the other one it has not; they are not both arrays. */
+static void change_from(struct changed *c, const struct side *s)
+{
+    const co_u32 n = c->entries;
+    if (s->chunk.entries && !n) {
+        put_rest(c, &s->chunk);
+    } else if (n) {
+        co_u16 room[SET_FEW_MOST];
+        const struct side own = {{room, CO_CHUNK_ARRAY, n, 0, 0}, all_lines, 1};
+        memcpy(room, array_at(c, n), n * sizeof *room);
+        c->entries = 0;
+        copy_bitmap(c, s);
+        change_by(c, SET_REMOVE, &own);
+    } else {
+        const struct set_lines mine = c->lines;
+        put_together(c, s->chunk.at, &s->lines, c->words, &mine, SETS_ANDNOT);
+    }
+}
+
+static enum set_change_kind change_of(co_u32 op)
+{
+    return op == SETS_AND      ? SET_KEEP
+           : op == SETS_OR     ? SET_ADD
+           : op == SETS_ANDNOT ? SET_REMOVE
+           : op                ? SET_FLIP
+                               : (enum set_change_kind)0;
+}
+
+/* Is the block that of two arrays? Most of sparse sets are. */
+static int is_of_few(struct changed *c, const struct set_block_turn *t, enum set_change_kind kind)
+{
+    if (!kind || !c->arrays || (t->held == SET_HELD_FIRST && kind != SET_KEEP))
+        return 0;
+    const struct set_work *x = t->first.set, *y = t->second.set;
+    const co_u32 n = x->forms[t->first.block].entries, m = y->forms[t->second.block].entries;
+    if (!n || !m)
+        return 0;
+    put_merged(c, kind, set_block_array(x->forms, x->blocks, t->first.block), n,
+               set_block_array(y->forms, y->blocks, t->second.block), m);
+    return 1;
+}
+
+/* The block of the answer, whatever the two are. */
+static void become(struct changed *c, const struct set_block_turn *t, enum set_change_kind kind)
+{
+    static const struct side full = {{NULL, CO_CHUNK_FULL, 0, 0, 0}, {{~0ull, ~0ull}}, 1};
+    const struct side first = side_of_block(&t->first), second = kind ? side_of_block(&t->second) : first;
+    if (t->held == SET_HELD_SECOND && kind)
+        change_from(c, &first);
+    else if (t->held && kind)
+        change_by(c, kind, &second);
+    else if (!t->held)
+        change_empty(c, &first, &second, kind);
+    if (t->others)
+        change_by(c, SET_FLIP, &full);
+}
+
+co_u32 set_block_of_two(const struct set_work *s, const struct set_block_turn *t)
+{
+    struct set_form *form = &s->forms[t->block];
+    const enum set_change_kind kind = change_of(t->op);
+    struct changed c = changed_of(t->vectors, s, t->block);
+    c.entries = t->held ? form->entries : 0;
+    c.card = t->card;
+    if (!is_of_few(&c, t, kind))
+        become(&c, t, kind);
+    form->lines = c.lines;
+    form->entries = c.card ? c.entries : 0;
     return c.card;
 }

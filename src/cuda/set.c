@@ -30,9 +30,18 @@ static cohort_status cuda_set_look(cohort_context *context, const struct set_loo
     return gpu_launch(context, "set_look", look->n, look);
 }
 
+/* Answers are made by other ways. */
+static int cuda_set_two(cohort_context *context, const struct set_two *two)
+{
+    (void)context;
+    (void)two;
+    return 0;
+}
+
 const struct set_backend cuda_set_backend = {
     .step = cuda_set_step,
     .measure = cuda_set_measure,
     .write = cuda_set_write,
     .look = cuda_set_look,
+    .two = cuda_set_two,
 };

@@ -35,13 +35,23 @@ struct set_lines {
     co_u64 of[2];
 };
 
-/* What a CPU knows of each block; a GPU's are all bitmaps. */
+#define SET_FEW_MOST  1024u /* entries of a block that is an array */
+#define SET_NEAR_MOST 54u   /* of one that lies not in the block, but with what is known of it */
+
+/* What a CPU knows of each block; a GPU's are all bitmaps. Arrays of few entries lie here, close together:
+ * blocks are 8 KiB apart, so each of them is in another page. Two lines of the cache. */
 struct set_form {
     struct set_lines lines;
-    co_u32 entries, reserved; /* of the array of 16-bit numbers that it begins with; 0: it is a bitmap */
+    co_u32 entries; /* of the array of 16-bit numbers that it is (set_block_array); 0: a bitmap */
+    co_u16 near[SET_NEAR_MOST];
 };
 
-#define SET_FEW_MOST 1024u /* entries of such an array */
+/* The array of block k, which is one. */
+CO_INLINE const co_u16 *set_block_array(const struct set_form *forms, const co_u32 *blocks, co_u64 k)
+{
+    return forms[k].entries <= SET_NEAR_MOST ? forms[k].near
+                                             : (const co_u16 *)(const void *)(blocks + k * CO_CHUNK_WORDS);
+}
 
 /* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a
  * third. Lines: of the piece's own chunk, and of this one, where they are known. Sure: bit 0, the piece's
@@ -119,11 +129,21 @@ struct set_work {
     const struct set_second *second; /* of each piece; NULL: there are none */
 };
 
+/* A CPU's operation on two working sets of one limit, whose answer goes into a third one, which loses what it
+ * has, or into one of the two. Sets in chunks; first and second may be flat where they are not the answer. */
+enum set_held { SET_HELD_NONE = 0, SET_HELD_FIRST = 1, SET_HELD_SECOND = 2 };
+
+struct set_two {
+    const struct set_work *into, *first, *second;
+    co_u32 op;   /* AND, OR, ANDNOT or XOR of enum sets_op_kind */
+    co_u32 held; /* a set_held: which of the two `into` is. The second: of ANDNOT alone */
+};
+
 /* Chunks of working sets on their way into a collection: first each is measured, its place without a unit;
  * then, when places have units, its members are written. */
 struct set_chunks {
     co_u64 items;
-    const co_u64 *words;   /* the address of each one's block; 0: it is full */
+    const co_u64 *words;   /* the address of each one's bitmap or array; 0: it is full */
     const co_u64 *entries; /* a CPU's: of each block that is an array; else 0 */
     co_u64 *cards, *places, *digests;
     void *pool;

@@ -198,7 +198,7 @@ static void directory(struct test *t)
     cohort_set_info info = COHORT_SET_INFO_INIT;
     struct working s;
     working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, BLOCKS);
-    const uint64_t fixed = 256 + BLOCKS * (CO_CHUNK_BYTES + (t->kind == TEST_CPU ? 28 : 4));
+    const uint64_t fixed = 256 + BLOCKS * (CO_CHUNK_BYTES + (t->kind == TEST_CPU ? 132 : 4));
     for (uint64_t i = 0; i < CHUNKS; i++)
         at[i] = i * apart + test_below(t, apart);
     OK(t, cohort_set_get_info(s.set, &info));

@@ -5,12 +5,14 @@
 #include "api/set.h"
 #include "working.h"
 
-/* What a chunk is: few members are an array of a CPU's block up to SET_FEW_MOST. */
-enum { ABSENT, ONE, FEW, FEW_MOST, ONE_MORE, SPARSE, DENSE, FULL, KINDS };
+/* What a chunk is: few members are an array of a CPU's block up to SET_FEW_MOST, which lies near what is
+ * known of the block up to SET_NEAR_MOST. */
+enum { ABSENT, ONE, NEAR_MOST, FEW, FEW_MOST, ONE_MORE, SPARSE, DENSE, FULL, KINDS };
 
 static uint64_t members_of(int kind)
 {
-    static const uint64_t members[KINDS] = {0, 1, 60, SET_FEW_MOST, SET_FEW_MOST + 1, 300, 33000, 65536};
+    static const uint64_t members[KINDS] = {0,   1,     SET_NEAR_MOST, 60, SET_FEW_MOST, SET_FEW_MOST + 1,
+                                            300, 33000, 65536};
     return members[kind];
 }
 
@@ -33,14 +35,14 @@ static uint64_t draw_chunk(struct test *t, int kind, uint64_t key, uint64_t *at)
     return had;
 }
 
-/* `chunks` chunks from the first key on. Of 64 or more side 0 and side 1 together have every kind beside
+/* `chunks` chunks from the first key on. Of 81 or more side 0 and side 1 together have every kind beside
  * every other one; a simulated GPU does fewer. */
 static struct plain draw_side(struct test *t, int side, uint64_t first, uint64_t chunks)
 {
     uint64_t *at = malloc((chunks * 65536 + 1) * sizeof *at), n = 0;
     REQUIRE(t, at);
     for (uint64_t k = 0; k < chunks; k++) {
-        const uint64_t other = t->kind == TEST_SIM ? 3 * k + 1 : k / KINDS;
+        const uint64_t other = t->kind == TEST_SIM ? 2 * k + 1 : k / KINDS;
         n += draw_chunk(t, (int)((side ? other : k) % KINDS), first + k, at + n);
     }
     struct plain p = plain_of(at, n);
@@ -123,7 +125,7 @@ static void try_one(struct test *t, cohort_sets_op op, int place, int wide, uint
     const uint64_t limit = (first + chunks) << 16;
     for (int i = 0; i < 2; i++) {
         p[i] = draw_side(t, i, first, chunks);
-        working_open(t, &x.side[i], wide, COHORT_SET_CHUNKS, limit, 0);
+        working_open(t, &x.side[i], wide, test_below(t, 4) ? COHORT_SET_CHUNKS : COHORT_SET_FLAT, limit, 0);
         fill(&x.side[i], &p[i]);
     }
     x.sets = sets_of(t, &both, 0);
@@ -155,7 +157,7 @@ static void try_one(struct test *t, cohort_sets_op op, int place, int wide, uint
 
 static void every_kind(struct test *t)
 {
-    static const uint64_t chunks[] = {64, 63, 65, 64};
+    static const uint64_t chunks[] = {81, 63, 82, 81};
     for (uint64_t round = 0; round < test_scale(t, 1, test_size(t, 6, 1), test_size(t, 24, 4)); round++) {
         const int sim = t->kind == TEST_SIM, begin = sim ? (int)test_below(t, 4) : 0;
         for (int op = begin; op < (sim ? begin + 1 : 4); op++)
@@ -267,10 +269,12 @@ static struct trial trial_of(struct test *t, const int *kinds[2], uint64_t chunk
     return x;
 }
 
-/* Side 0 op side 1, into one of the trial's sets, which is judged. */
+/* Side 0 op side 1, into one of the trial's sets, which is judged. Side 1 is a working set, or where there is
+ * a collection the one in it. */
 static void go_into(struct test *t, struct trial *x, cohort_sets_op op, struct working *into)
 {
-    static const int side[2] = {0, 1}, listed[2] = {0, 0};
+    static const int side[2] = {0, 1};
+    const int listed[2] = {0, x->sets != NULL};
     const struct plain *operands[2] = {&x->side[0].due, &x->side[1].due};
     struct plain due = plain_row(op, 0, operands, 2);
     OK(t, ask(t, x, op, into->set, side, listed));
@@ -285,9 +289,13 @@ static void full_and_none(struct test *t)
     static const int kinds[2][9] = {{ABSENT, ABSENT, ABSENT, FEW, FEW, FEW, FULL, FULL, FULL},
                                     {ABSENT, FEW, FULL, ABSENT, FEW, FULL, ABSENT, FEW, FULL}};
     const int *both[2] = {kinds[0], kinds[1]};
-    for (int op = 0; op < 4; op++) {
+    for (int round = 0; round < 8; round++) {
         struct trial x = trial_of(t, both, 9);
-        go_into(t, &x, (cohort_sets_op)(COHORT_SETS_AND + op), &x.third);
+        struct plain p[2] = {x.side[0].due, x.side[1].due};
+        struct plains sides = {p, 2, 0};
+        x.sets = round < 4 ? NULL : sets_of(t, &sides, 0);
+        go_into(t, &x, (cohort_sets_op)(COHORT_SETS_AND + round % 4), &x.third);
+        cohort_sets_destroy(x.sets);
         trial_end(t, &x);
     }
 }
@@ -328,8 +336,8 @@ static void ask_low(struct working *s)
  * before, and becomes a bitmap there. */
 static void grows(struct test *t)
 {
-    static const uint64_t counts[] = {31, 32, 33, 63, 64, 65, 1022, 1023, 1024};
-    for (int i = 0; i < 9; i++) {
+    static const uint64_t counts[] = {31, 32, 53, 54, 55, 63, 64, 65, 1022, 1023, 1024};
+    for (int i = 0; i < 11; i++) {
         const uint64_t last = 65535;
         uint64_t *at = row_of(t, counts[i], 9000, 31), *far = row_of(t, 2000, 60000, 1);
         cohort_set_view view;
@@ -347,6 +355,30 @@ static void grows(struct test *t)
         free(at);
         free(far);
     }
+}
+
+/* An array goes into its block, and comes back, by some members at a time; another chunk's array is beside
+ * it. Changes to and fro begin and end at all places around the border. */
+static void to_and_fro(struct test *t)
+{
+    enum { BEGIN = SET_NEAR_MOST - 6, MOST = 16 };
+    uint64_t *own = row_of(t, BEGIN + MOST, 9, 900), *beside = row_of(t, SET_NEAR_MOST, 65536, 700);
+    for (uint64_t n = 1; n <= 5; n++)
+        for (int flips = 0; flips < 2; flips++) {
+            struct working s;
+            working_open(t, &s, 1, COHORT_SET_CHUNKS, 2 << 16, 2);
+            change_by(&s, COHORT_SET_ADD, beside, SET_NEAR_MOST);
+            change_by(&s, COHORT_SET_ADD, own, BEGIN);
+            for (uint64_t at = BEGIN; at + n <= BEGIN + MOST; at += n)
+                change_by(&s, flips ? COHORT_SET_FLIP : COHORT_SET_ADD, own + at, n);
+            ask_low(&s);
+            for (uint64_t at = 0; at + n <= MOST; at += n)
+                change_by(&s, flips ? COHORT_SET_FLIP : COHORT_SET_REMOVE, own + at, n);
+            ask_low(&s);
+            working_close(&s);
+        }
+    free(own);
+    free(beside);
 }
 
 /* Members come into lines of a bitmap that had none, by each change that brings some; then the set is met
@@ -395,6 +427,22 @@ static void taken_again(struct test *t)
     free(few);
     free(many);
     free(all);
+}
+
+/* The same by answers. */
+static void taken_by_answers(struct test *t)
+{
+    static const int dense[1] = {DENSE}, *const kinds[2] = {dense, dense};
+    uint64_t *few = row_of(t, 60, 5, 1000);
+    for (int op = 0; op < 4; op++) {
+        struct trial x = trial_of(t, (const int **)kinds, 1);
+        struct plain p = plain_of(few, 60);
+        OK(t, working_change(&x.third, COHORT_SET_ADD, &p));
+        go_into(t, &x, (cohort_sets_op)(COHORT_SETS_AND + op), &x.third);
+        plain_free(&p);
+        trial_end(t, &x);
+    }
+    free(few);
 }
 
 /* ---- few members --------------------------------------------------------------------------------------- */
@@ -466,8 +514,10 @@ const struct test_case test_cases[] = {
     {"limits", limits, 0},
     {"full and none", full_and_none, 0},
     {"grows", grows, TEST_ON_CPU},
+    {"to and fro", to_and_fro, TEST_ON_CPU},
     {"new lines", new_lines, TEST_ON_CPU},
     {"taken again", taken_again, TEST_ON_CPU},
+    {"taken by answers", taken_by_answers, 0},
     {"few", few, TEST_EACH_MEMORY},
     {"few, refused", few_refused, 0},
     {NULL, NULL, 0},

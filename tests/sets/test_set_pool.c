@@ -93,7 +93,7 @@ static void judge_forms(struct working *s, const struct inside *in, const char *
     for (uint64_t k = 0; k < in->words.known; k++) {
         const struct set_form *form = &own->forms[k];
         const co_u32 *bits = own->blocks + k * CO_CHUNK_WORDS;
-        const co_u16 *at = (const co_u16 *)(const void *)bits;
+        const co_u16 *at = set_block_array(own->forms, own->blocks, k);
         for (co_u32 w = 0; w < CO_CHUNK_WORDS; w++)
             REQUIREF(t, !bits[w] || form->lines.of[w / 1024] >> w / 16 % 64 & 1,
                      "block %llu, word %u is not 0", (unsigned long long)k, w);
@@ -454,7 +454,7 @@ static void in_place(struct test *t)
          round++) {
         struct working a, b;
         working_draw(t, &a, (int)test_below(t, 2));
-        working_open(t, &b, a.wide, COHORT_SET_CHUNKS, 0, 300);
+        working_open(t, &b, a.wide, COHORT_SET_CHUNKS, test_below(t, 2) ? a.limit : 0, 300);
         for (int step = 0; step < 4; step++) {
             struct plain p = working_draw_change(&a), q = working_draw_change(step % 2 ? &a : &b);
             struct plains both = {(struct plain[]){q, p}, 2, a.wide};
@@ -527,6 +527,49 @@ static void in_place_tight(struct test *t)
     working_close(&b);
 }
 
+/* Chunks of two sets that have nothing in common, or all, and one more: an answer takes blocks, and nodes
+ * above them, in which nothing is left in the end. */
+static void in_vain(struct test *t)
+{
+    enum { CHUNKS = 70 };
+    for (int op = COHORT_SETS_AND; op <= COHORT_SETS_XOR; op++) {
+        struct working s[3];
+        uint64_t at[2][CHUNKS];
+        for (uint64_t i = 0; i < CHUNKS; i++)
+            for (int k = 0; k < 2; k++)
+                at[k][i] = i << (i % 2 ? 16 : 24) | (uint64_t)(k && (i > 0) == (op == COHORT_SETS_AND));
+        struct plain p[2] = {plain_of(at[0], CHUNKS), plain_of(at[1], CHUNKS)};
+        for (int k = 0; k < 3; k++)
+            working_open(t, &s[k], 1, COHORT_SET_CHUNKS, 0, 100);
+        change(&s[0], COHORT_SET_ADD, &p[0]);
+        change(&s[1], COHORT_SET_ADD, &p[1]);
+        change(&s[2], COHORT_SET_ADD, &p[op % 2]);
+        cohort_set *working[2] = {s[0].set, s[1].set};
+        struct column *members = column_new(t, 2, 8);
+        cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
+        column_put(members, 0, 0);
+        column_put(members, 1, 1);
+        d.op = (cohort_sets_op)op;
+        d.working = working;
+        d.working_count = 2;
+        d.rows = 1;
+        d.arity = 2;
+        d.members = column_send(members);
+        d.into = s[2].set;
+        const struct plain *operands[2] = {&p[0], &p[1]};
+        OK(t, cohort_sets_query(t->context, &d));
+        plain_free(&s[2].due);
+        s[2].due = plain_row(d.op, 0, operands, 2);
+        working_judge(&s[2], "in vain");
+        judge_pool(&s[2]);
+        column_drop(t, NULL);
+        for (int k = 0; k < 3; k++)
+            working_close(&s[k]);
+        plain_free(&p[0]);
+        plain_free(&p[1]);
+    }
+}
+
 const struct test_case test_cases[] = {
     {"every number once", every_number, TEST_EACH_MEMORY},
     {"round and round", round_and_round, 0},
@@ -538,5 +581,6 @@ const struct test_case test_cases[] = {
     {"in place", in_place, TEST_EACH_MEMORY},
     {"in place, whole", in_place_whole, 0},
     {"in place, tight", in_place_tight, 0},
+    {"in vain", in_vain, 0},
     {NULL, NULL, 0},
 };
