@@ -1,5 +1,5 @@
-/* group_decimals.c: decimals as doubles, for variances. Sums and means of decimals are exact, or come from exact
- * sums (shape/group.h). */
+/* group_decimals.c: decimals as doubles, for variances. Sums and means of decimals are exact, or come from
+ * exact sums (shape/group.h). */
 #include "group.h"
 
 #include <stdlib.h>
