@@ -43,7 +43,7 @@
  *     ROWS COUNT ANY ALL                                8 bytes
  *     MIN MAX FIRST LAST of up to 8 bytes              16
  *     SUM MEAN of floats 16, reproducible 64, of integers 24, of decimals 32
- *     VAR SD                                           32; of decimals 8 bytes a row while a frame is added
+ *     VAR SD                                           32
  *     MIN MAX FIRST LAST of strings and wider values   24, and twice the bytes of the value; 4 bytes a row
  *     NUNIQUE: as keys of two columns, the group's number, of 4 bytes, and the value; and 28 bytes a row
  *

@@ -197,6 +197,13 @@ static cohort_status pick(cohort_group *g, const char *call, cohort_frame *frame
     return s;
 }
 
+/* Is it folded from integers of 16 bytes? */
+static int is_decimal(const struct group_aggregate *a)
+{
+    return a->way == GROUP_BY_STATE && (a->state == GROUP_WIDE || a->state == GROUP_MOMENTS) &&
+           a->type.bytes == 16;
+}
+
 static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_field *field)
 {
     struct group_aggregate *a = &st->group->aggregate[i];
@@ -206,17 +213,12 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
         (marks ? group_marks : group_plain)(st->group->host, field->name, field->column, &p->column);
     if (s)
         return s;
-    if (a->state == GROUP_MOMENTS && a->type.bytes == 16) {
-        s = group_reals(st->group->host, &p->column);
-        if (s)
-            return s;
-    }
     p->values = factor_column_of(p->column);
     if (a->way == GROUP_BY_KEYS)
         return group_part_pairs(st, i, table_column_retain(p->column), st->rows, st->ids);
     if (a->way == GROUP_BY_TEXT && p->values.kind == KEYS_RAW)
         p->values.kind = KEYS_WIDE;
-    if (a->state == GROUP_COUNT || a->state == GROUP_WIDE) { /* nulls alone count, or are loaded */
+    if (a->state == GROUP_COUNT || is_decimal(a)) { /* nulls alone count, or are loaded */
         p->values.kind = KEYS_RAW;
         p->values.bytes = 0;
     }
@@ -236,7 +238,8 @@ static cohort_status fold(struct group_step *st)
     for (uint32_t i = 0; i < g->aggregates; i++) {
         const struct group_aggregate *a = &g->aggregate[i];
         if (a->way == GROUP_BY_STATE)
-            folds[b.folds++] = (struct group_fold){a->state, a->op == COHORT_AGGREGATE_ROWS,
+            folds[b.folds++] = (struct group_fold){a->state,           a->op == COHORT_AGGREGATE_ROWS,
+                                                   is_decimal(a),      group_scale_of(a->format),
                                                    st->part[i].values, st->part[i].states};
     }
     cohort_status s = g->host->backend->group->fold(g->host, &b);

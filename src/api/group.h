@@ -58,13 +58,6 @@ cohort_status group_own_texts(cohort_context *host, struct table_column **column
 cohort_status group_one_column(cohort_context *host, cohort_frame *const *piece, uint32_t pieces,
                                uint32_t column, struct table_column **out);
 
-/* ---- group_decimals.c ---------------------------------------------------------------------------------- */
-
-int group_scale_of(const char *format); /* digits behind a decimal's point; of other formats and NULL 0 */
-
-/* A flat column of decimals in host memory becomes one of doubles, each rounded. If that fails it stays. */
-cohort_status group_reals(cohort_context *host, struct table_column **column);
-
 /* ---- group_texts.c: a string of bytes for each group --------------------------------------------------- */
 
 struct group_text {
@@ -173,6 +166,8 @@ cohort_status group_part_pairs(struct group_step *, uint32_t i, struct table_col
 
 /* Whether the backend of the object's context folds the aggregate of a column of this type. */
 int group_folds(const cohort_group *, uint32_t i, const char *format);
+
+int group_scale_of(const char *format); /* digits behind a decimal's point; of other formats and NULL 0 */
 
 /* Fixes the column's type, or compares it with the one before. NULL: there is no column. */
 cohort_status group_type(cohort_group *, const char *call, uint32_t i, const char *format);

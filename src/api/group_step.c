@@ -3,6 +3,7 @@
  * step. */
 #include "group.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "staged.h"
@@ -17,6 +18,12 @@ static cohort_status no_memory(cohort_context *context, const char *call, uint64
 }
 
 /* ---- types --------------------------------------------------------------------------------------------- */
+
+int group_scale_of(const char *format)
+{
+    const char *comma = format && format[0] == 'd' ? strchr(format, ',') : NULL;
+    return comma ? atoi(comma + 1) : 0;
+}
 
 /* How an aggregate of a type is kept. 0: it is not for this type. */
 static int choose(const cohort_group *g, struct group_aggregate *a)

@@ -9,8 +9,9 @@
 struct group_fold {
     uint32_t state; /* enum group_state */
     int rows;       /* COUNT: null rows too; there is no column */
-    /* not of bytes, but for WIDE, where it is of 16 and marked as for COUNT; FIRST, LAST: not
-     * KEYS_FLOAT, lest bits be lost */
+    int decimal;    /* WIDE and MOMENTS: the column has integers of 16 bytes, and is marked as for COUNT */
+    int scale;      /* of these: digits behind the point */
+    /* not of bytes, but for decimals; FIRST, LAST: not KEYS_FLOAT, lest bits be lost */
     struct keys_column column;
     void *states; /* groups of them */
 };

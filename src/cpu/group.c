@@ -63,19 +63,33 @@ static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t
     p->count = n;
 }
 
-/* The values of the picked rows, of WIDE their numbers, and their states; 0: none is null, and there
+/* The values of the picked rows, of decimals their numbers, and their states; 0: none is null, and there
  * are no states. */
 static int load_picked(const struct picked *p, const struct group_fold *f, uint64_t begin, uint32_t count,
                        uint64_t *words, uint8_t *states)
 {
     const int some = !f->rows && keys_load(&f->column, begin, count, words, states);
-    for (uint32_t i = 0; f->state == GROUP_WIDE && i < count; i++)
+    for (uint32_t i = 0; f->decimal && i < count; i++)
         words[i] = begin + i;
     for (uint32_t i = 0; !p->whole && i < p->count; i++)
         words[i] = words[p->at[i]];
     for (uint32_t i = 0; some && !p->whole && i < p->count; i++)
         states[i] = states[p->at[i]];
     return some;
+}
+
+/* Values become words as states take them: variances of decimals are of doubles; their sums are by row. */
+static void make_words(const struct group_fold *f, uint32_t state, uint64_t *words, uint32_t n)
+{
+    if (!f->decimal) {
+        group_make_words(state, &f->column, words, n);
+        return;
+    }
+    for (uint32_t i = 0; f->state == GROUP_MOMENTS && i < n; i++) {
+        uint64_t value[2];
+        memcpy(value, (const char *)f->column.data + 16 * words[i], 16);
+        words[i] = group_bits(group_decimal(value[0], value[1], f->scale));
+    }
 }
 
 /* Leaves those that are not null, with their groups in `to`: how many there are. */
@@ -183,7 +197,7 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             const uint32_t *groups = some ? own : p.group;
             for (uint32_t i = 0; b->groups > FEW_GROUPS && i < n; i++)
                 __builtin_prefetch((char *)f->states + groups[i] * bytes, 1);
-            group_make_words(f->state, &f->column, words, n);
+            make_words(f, f->state, words, n);
             fold_values(f->state, &f->column, f->states, bytes, 0, groups, words, n);
         }
     }
@@ -276,7 +290,7 @@ static void fold_share(const struct records *r, uint64_t *record, const struct b
     uint8_t states[KEYS_BLOCK];
     const int some = load_picked(p, f, block->begin, block->count, words, states);
     const uint32_t *places = some ? own : p->group;
-    group_make_words(share->state, &f->column, words, n);
+    make_words(f, share->state, words, n);
     if (some && fold_marked(share, &f->column, record, stride, p->group, words, states, n))
         return;
     if (some)

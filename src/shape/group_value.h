@@ -164,6 +164,13 @@ CO_INLINE double group_scale_by_10(double d, int scale)
     return d;
 }
 
+/* A decimal of 128 bits. */
+CO_INLINE double group_decimal(co_u64 low, co_u64 high, int scale)
+{
+    const struct group_sum s = {low, high, 0};
+    return group_scale_by_10(group_sum_double(&s, 1), scale);
+}
+
 /* The bins as one number of 256 bits. */
 CO_INLINE void group_exact_limbs(const struct group_exact *x, co_u64 limb[4])
 {

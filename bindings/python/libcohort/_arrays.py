@@ -39,6 +39,8 @@ CODES = {name: code for code, name in enumerate(NAMES) if name}
 take_in = _core.take_in
 # (values, code, argument, where=False): the same as values of a type; integers in a list may be floats.
 take_in_as = _core.take_in_as
+# (code): the type of 4 or 8 bytes that a type is stored in.
+storage = _core.storage
 # (array, argument): the values in 4 or 8 bytes each, floats with one NaN and one zero: keys that can be
 # compared by their bits.
 stored = _core.stored
@@ -101,13 +103,6 @@ def _of_list(values: Any, argument: str) -> _array.array[Any]:
         raise OverflowError(f"{argument}: a number does not fit in 64 bits") from None
     except TypeError:
         raise TypeError(f"{argument}: a list of numbers is due") from None
-
-
-def storage(code: int) -> int:
-    """The type of 4 or 8 bytes that a type is stored in."""
-    if BYTES[code] >= 4:
-        return code
-    return I32 if I8 <= code <= I16 else U32
 
 
 def common(a: int, b: int) -> int:

@@ -290,14 +290,23 @@ static array *comparable(array *keys, int type, PyObject *argument)
     return turned(keys, type, argument);
 }
 
+/* Of (values, type, stored type, argument, where): the values in their type, and in *stored the other one. */
+static array *taken_to_store(PyObject *const *arguments, int *stored, PyObject **from)
+{
+    const int type = type_of(arguments[1]);
+    *stored = type ? type_of(arguments[2]) : 0;
+    *from = NULL;
+    return *stored ? taken_as(arguments[0], type, arguments[3], arguments[4], from) : NULL;
+}
+
 /* take_keys(values, type, stored type, argument, where): the same of keys, as they are stored. */
 static PyObject *take_keys(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     ARGUMENTS(5, 5)
-    PyObject *from = NULL;
-    int type = type_of(arguments[1]), stored = type ? type_of(arguments[2]) : 0;
-    array *a = stored ? taken_as(arguments[0], type, arguments[3], arguments[4], &from) : NULL;
+    PyObject *from;
+    int stored;
+    array *a = taken_to_store(arguments, &stored, &from);
     return pair_of(comparable(a, stored, arguments[3]), from);
 }
 
@@ -306,9 +315,9 @@ static PyObject *take_values(PyObject *module, PyObject *const *arguments, Py_ss
 {
     (void)module;
     ARGUMENTS(5, 5)
-    PyObject *from = NULL;
-    int type = type_of(arguments[1]), stored = type ? type_of(arguments[2]) : 0;
-    array *a = stored ? taken_as(arguments[0], type, arguments[3], arguments[4], &from) : NULL;
+    PyObject *from;
+    int stored;
+    array *a = taken_to_store(arguments, &stored, &from);
     DROP(from);
     return (PyObject *)turned(a, stored, arguments[3]);
 }
@@ -331,6 +340,14 @@ static int storage_of(int type)
     if (type_bytes(type) >= 4)
         return type;
     return type >= COHORT_I8 && type <= COHORT_I16 ? COHORT_I32 : COHORT_U32;
+}
+
+/* storage(type) */
+static PyObject *storage(PyObject *module, PyObject *number)
+{
+    (void)module;
+    int type = type_of(number);
+    return type ? PyLong_FromLong(storage_of(type)) : NULL;
 }
 
 /* stored(array, argument): keys in 4 or 8 bytes each, floats with one NaN and one zero. */
@@ -386,6 +403,7 @@ PyMethodDef taken_functions[] = {{"set_taker", set_taker, METH_O, NULL},
                                  FAST(take_keys),
                                  FAST(take_values),
                                  {"is_one", is_one, METH_O, NULL},
+                                 {"storage", storage, METH_O, NULL},
                                  FAST(stored),
                                  FAST(narrowed),
                                  FAST(give_out),
