@@ -373,36 +373,70 @@ static void reproducible(struct test *t)
 
 /* ---- what is refused ----------------------------------------------------------------------------------- */
 
+/* A plan's frame: keys, and decimals of which some are null, kept in `value`. */
+static void decimals_fill(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct, wide *value)
+{
+    const struct model_plan keys = {rows, .distinct = distinct}, values = {rows, .nulls = 20};
+    const int positive = (int)test_below(t, 2);
+    model_open(&p->model[0], rows, 2);
+    model_fill(t, &p->model[0], 0, "k", p->format[0], &keys);
+    model_fill(t, &p->model[0], 1, "v", p->format[1], &values);
+    for (uint64_t i = 0; i < rows; i++) {
+        struct cell *c = &p->model[0].column[1].cell[i];
+        value[i] = decimal_value(t, positive);
+        c->bytes = c->bytes ? (const void *)&value[i] : NULL;
+    }
+    p->frame[0] = model_frame(t, &p->model[0], t->context);
+}
+
+/* Ends the plan. */
+static void decimals_judge(struct test *t, struct plan *p)
+{
+    struct due d;
+    walk(p, &d);
+    cohort_group *g = group_of(t, t->context, p);
+    OK(t, cohort_group_add(g, p->frame[0]));
+    check_finish(t, p, &d, g, overflows(p, &d));
+    cohort_group_destroy(g);
+    due_close(&d);
+    plan_close(p);
+}
+
 /* Sums about the ends of 38 digits and of 128 bits, and the means and variances of such values. */
 static void decimals(struct test *t)
 {
     static const char *const formats[] = {"d:30,4", "d:38,0", "d:38,38", "d:38,-3"};
-    const struct model_plan keys = {.rows = 5, .distinct = 1}, values = {5, .nulls = 20};
     for (uint64_t round = 0; round < test_scale(t, 400, 1000, 4000); round++) {
         struct plan p = {.keys = 1, .values = 1, .frames = 1, .aggregates = 2 + round / 8 % 2, .key = {"k"}};
-        struct due d;
         wide value[5];
         p.format[0] = "I", p.format[1] = formats[round % 4];
         p.column[0] = p.column[1] = p.column[2] = 1;
         p.aggregate[0] = (cohort_aggregate){COHORT_AGGREGATE_MEAN, 0, "v", NULL};
         p.aggregate[1] = (cohort_aggregate){COHORT_AGGREGATE_VAR + round / 4 % 2, 0, "v", "var"};
         p.aggregate[2] = (cohort_aggregate){COHORT_AGGREGATE_SUM, 0, "v", "sum"};
-        model_open(&p.model[0], 5, 2);
-        model_fill(t, &p.model[0], 0, "k", p.format[0], &keys);
-        model_fill(t, &p.model[0], 1, "v", p.format[1], &values);
-        for (uint64_t i = 0, positive = test_below(t, 2); i < 5; i++) {
-            struct cell *c = &p.model[0].column[1].cell[i];
-            value[i] = decimal_value(t, (int)positive);
-            c->bytes = c->bytes ? (const void *)&value[i] : NULL;
+        decimals_fill(t, &p, 5, 1, value);
+        decimals_judge(t, &p);
+    }
+}
+
+/* The same of few groups and of many, in rows of several blocks. */
+static void decimal_moments(struct test *t)
+{
+    static const cohort_aggregate_op op[] = {COHORT_AGGREGATE_MEAN, COHORT_AGGREGATE_VAR,
+                                             COHORT_AGGREGATE_SD};
+    for (uint64_t distinct = 5; distinct <= 500; distinct *= 100) {
+        const uint64_t rows = 1500 + 2 * distinct;
+        struct plan p = {.keys = 1, .values = 1, .frames = 1, .key = {"k"}};
+        wide *value = calloc(rows, sizeof *value);
+        REQUIRE(t, value);
+        p.format[0] = "I", p.format[1] = "d:30,4";
+        for (; p.aggregates < 3; p.aggregates++) {
+            p.column[p.aggregates] = 1;
+            p.aggregate[p.aggregates] = (cohort_aggregate){op[p.aggregates], 0, "v", NULL};
         }
-        p.frame[0] = model_frame(t, &p.model[0], t->context);
-        walk(&p, &d);
-        cohort_group *g = group_of(t, t->context, &p);
-        OK(t, cohort_group_add(g, p.frame[0]));
-        check_finish(t, &p, &d, g, overflows(&p, &d));
-        cohort_group_destroy(g);
-        due_close(&d);
-        plan_close(&p);
+        decimals_fill(t, &p, rows, distinct, value);
+        decimals_judge(t, &p);
+        free(value);
     }
 }
 
@@ -597,6 +631,7 @@ const struct test_case test_cases[] = {
     {"many", many, 0},
     {"reproducible", reproducible, 0},
     {"decimals", decimals, 0},
+    {"moments of decimals", decimal_moments, 0},
     {"overflow", overflow, 0},
     {"refuses", refuses, 0},
     {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
