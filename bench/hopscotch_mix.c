@@ -259,7 +259,11 @@ int hop_row_finish(const hop_plan *plan, bench_row *row, cohort_map *map, double
     cohort_status s = cohort_map_get_stats(map, &stats);
     if (s)
         return bench_fault(plan->b, s, "bench hopscotch: statistics", fault);
+    bench_row swaps = *row;
     bench_row_limit(&plan->b->dev, row, 'R', stats.table_bytes);
+    bench_row_limit(&plan->b->dev, &swaps, 'C', stats.table_bytes);
+    if (swaps.limit > 0)
+        bench_extra_set(row, "C, M/s", swaps.limit / 1e6);
     bench_extra_set(row, "load after", stats.load);
     if (stats.pairs)
         bench_extra_set(row, "bytes a pair", (double)stats.table_bytes / (double)stats.pairs);

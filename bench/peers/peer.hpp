@@ -6,6 +6,7 @@
 #define COHORT_BENCH_PEER_HPP
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdint>

@@ -74,19 +74,24 @@ template <class K, class V> struct Stream {
     Stream(const Stream &) = delete;
 };
 
+// Which keys are in at the end is asked by all threads, eight keys of a byte by one of them.
 template <class Map, class K, class V>
-const char *mix_wrong(const Options &o, const Stream<K, V> &s, Map &map)
+const char *mix_wrong(Team &team, const Options &o, const Stream<K, V> &s, Map &map)
 {
     std::vector<std::uint8_t> hit(o.n / 8 + 1), after(o.range / 8 + 1);
-    std::uint64_t size = 0;
-    typename Map::Thread here;
+    std::atomic<std::uint64_t> size{0};
     for (std::uint64_t i = 0; i < o.n; i++)
         hit[i / 8] = static_cast<std::uint8_t>(hit[i / 8] | s.hit[i] << (i % 8));
-    for (std::uint64_t k = 0; k < o.range; k++) {
-        unsigned in = map.contains(mix_key_of<K>(k));
-        after[k / 8] = static_cast<std::uint8_t>(after[k / 8] | in << (k % 8));
+    team.run(after.size(), [&](std::uint64_t first, std::uint64_t last) {
+        typename Map::Thread here;
+        std::uint64_t in = 0;
+        for (std::uint64_t k = 8 * first; k < std::min(8 * last, o.range); k++)
+            if (map.contains(mix_key_of<K>(k))) {
+                after[k / 8] = static_cast<std::uint8_t>(after[k / 8] | 1u << (k % 8));
+                in++;
+            }
         size += in;
-    }
+    });
     mix_answers answers = {hit.data(), s.result.data(), after.data(), size, sizeof(V)};
     return mix_check(&s.m, &answers);
 }
@@ -129,18 +134,17 @@ class Watch
 // How much of a row's work is done, so that it takes at most o.bound seconds by what a sample of the first
 // operations took: as many runs as a half of that pays tables for, one at least, and of the stream what fits
 // into the other half, or into what the tables leave, but not less than the sample. Lookups share one table.
+// The sample's table is that of the run which warms up.
 template <class Map, class K, class V>
-void mix_cut(Team &team, Options &o, Stream<K, V> &s, const MixKind &kind)
+std::unique_ptr<Map> mix_cut(Team &team, Options &o, Stream<K, V> &s, const MixKind &kind)
 {
     const std::uint64_t sample = std::min<std::uint64_t>(o.n, 1 << 14);
     const Watch watch;
-    double each;
-    {
-        Map map(o.room);
-        mix_fill<Map, K, V>(team, o, map);
-        each = mix_do<Map, K, V>(team, s, map, sample) / static_cast<double>(sample);
-    }
-    const double table = kind.inserts ? watch.read() - each * static_cast<double>(sample) : 0;
+    auto map = std::make_unique<Map>(o.room);
+    mix_fill<Map, K, V>(team, o, *map);
+    const double filled = watch.read(),
+                 each = mix_do<Map, K, V>(team, s, *map, sample) / static_cast<double>(sample),
+                 table = kind.inserts ? filled : 0;
     while (o.runs > 1 && table * static_cast<double>(o.runs + 1) > o.bound / 2)
         o.runs--;
     const double runs = static_cast<double>(o.runs + 1),
@@ -148,6 +152,7 @@ void mix_cut(Team &team, Options &o, Stream<K, V> &s, const MixKind &kind)
     if (each * static_cast<double>(o.n) > left)
         o.n = std::max(sample, std::min(o.n, static_cast<std::uint64_t>(left / each)));
     s.m.n = o.n;
+    return map;
 }
 
 template <class Map, class K, class V>
@@ -156,23 +161,21 @@ void measure_mix(Report &report, const Options &given, const MixKind &kind)
     Stream<K, V> s(given, kind);
     Team team(given.threads);
     Options o = given;
-    mix_cut<Map, K, V>(team, o, s, kind);
+    std::unique_ptr<Map> map = mix_cut<Map, K, V>(team, o, s, kind);
     Row row{kind.name, kind.keys, static_cast<double>(o.n), {}, o.n < given.n};
-    std::unique_ptr<Map> map;
-    for (std::uint64_t run = 0; run <= o.runs; run++) {
-        if (!map || kind.inserts) {
+    mix_do<Map, K, V>(team, s, *map, o.n); // the warm-up
+    for (std::uint64_t run = 0; run < o.runs; run++) {
+        if (kind.inserts) {
             map = nullptr;
             map = std::make_unique<Map>(o.room);
             mix_fill<Map, K, V>(team, o, *map);
         }
-        double seconds = mix_do<Map, K, V>(team, s, *map, o.n);
-        if (run) // the first was the warm-up
-            row.seconds.push_back(std::max(seconds, 1e-9));
-        const char *wrong = run == o.runs ? mix_wrong<Map, K, V>(o, s, *map) : nullptr;
-        if (wrong) {
-            std::fprintf(stderr, "%s, %s: %s\n", Map::name, kind.name, wrong);
-            std::exit(1);
-        }
+        row.seconds.push_back(std::max(mix_do<Map, K, V>(team, s, *map, o.n), 1e-9));
+    }
+    const char *wrong = mix_wrong<Map, K, V>(team, o, s, *map);
+    if (wrong) {
+        std::fprintf(stderr, "%s, %s: %s\n", Map::name, kind.name, wrong);
+        std::exit(1);
     }
     report.add(given, o.threads, row, Map::name, Map::version());
 }
