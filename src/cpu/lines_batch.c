@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#define GRAIN 8192 /* entries that a thread takes at a time: a multiple of 32 */
-#define SMALL 4    /* a table that is small is at most this part of the last cache */
+#define GRAIN 8192       /* entries that a thread takes at a time: a multiple of 32 */
+#define SMALL (4u << 20) /* bytes of a table that is small, */
+#define SHARE 4          /* which is at most this part of the last cache, too */
 
 #define CO_LINES_FILE "cpu/lines_width.h"
 #include "cohort/device/lines_instances.h"
@@ -44,15 +45,16 @@ static void batch_range(void *arg, uint64_t begin, uint64_t end, unsigned worker
     }
 }
 
-/* Whether a batch of changes is one thread's, though there are two: in the cache the atomics of two cost
- * more than the second thread brings, and so do the lines that go to and fro. */
+/* Whether a batch of changes is one thread's, though there are two: where a thread's own cache holds much of
+ * the table, the atomics of two cost more than the second thread brings, and so do the lines that go to and
+ * fro. */
 static int is_small(cohort_context *context, const struct map_batch *batch)
 {
     const int reads =
         batch->step == MAP_STEP_GET || (batch->step == MAP_STEP_APPLY && batch->op == CO_OP_FIND);
-    return !reads && cpu_device(context)->threads == 2 &&
-           batch->view.pages * lines_home_bytes(batch->view.width) <=
-               cpu_device(context)->cache_bytes / SMALL;
+    const uint64_t bytes = batch->view.pages * lines_home_bytes(batch->view.width);
+    return !reads && cpu_device(context)->threads == 2 && bytes <= SMALL &&
+           bytes <= cpu_device(context)->cache_bytes / SHARE;
 }
 
 /* One thread does it where the order of the entries counts, too. */
