@@ -23,6 +23,31 @@ struct table_column *table_column_new(uint32_t pieces, uint32_t holders)
     return c;
 }
 
+/* ---- texts: short ones lie in the record itself -------------------------------------------------------- */
+
+char *table_text_copy(char *own, size_t room, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *to = bytes <= room ? own : malloc(bytes);
+    return to ? memcpy(to, text, bytes) : NULL;
+}
+
+void table_text_free(char *text, const char *own)
+{
+    if (text != own)
+        free(text);
+}
+
+int table_column_name(struct table_column *column, const char *format)
+{
+    char own[sizeof column->own], *made = table_text_copy(own, sizeof own, format);
+    if (!made)
+        return 0;
+    table_text_free(column->format, column->own);
+    column->format = made == own ? memcpy(column->own, own, sizeof own) : made;
+    return 1;
+}
+
 struct table_column *table_column_retain(struct table_column *column)
 {
     __atomic_add_fetch(&column->count, 1, __ATOMIC_RELAXED);
@@ -41,7 +66,7 @@ void table_column_release(struct table_column *column)
         next = list->next;
         free(list);
     }
-    free(column->format);
+    table_text_free(column->format, column->own);
     free(column->extra);
     free(column);
 }
@@ -75,11 +100,11 @@ struct table_column *table_column_like(const struct table_column *column, uint32
     c->type = column->type;
     c->index = column->index;
     c->is_dictionary = column->is_dictionary;
-    c->format = strdup(column->format);
+    const int named = table_column_name(c, column->format);
     if (column->extra && (c->extra = malloc(column->extra_bytes)))
         memcpy(c->extra, column->extra, column->extra_bytes);
     c->extra_bytes = c->extra ? column->extra_bytes : 0;
-    if (!c->format || (column->extra && !c->extra)) {
+    if (!named || (column->extra && !c->extra)) {
         table_column_release(c);
         return NULL;
     }

@@ -31,12 +31,13 @@ cohort_frame *frame_new(cohort_context *context, uint64_t rows, uint32_t columns
 
 cohort_status frame_put(cohort_frame *frame, uint32_t i, const char *name, struct table_column *column)
 {
-    frame->field[i].name = strdup(name ? name : "");
-    if (!frame->field[i].name) {
+    struct frame_field *field = &frame->field[i];
+    field->name = table_text_copy(field->own, sizeof field->own, name ? name : "");
+    if (!field->name) {
         table_column_release(column);
         return context_fail(frame->context, COHORT_NO_MEMORY, "no memory for the name of column %u", i);
     }
-    frame->field[i].column = column;
+    field->column = column;
     return COHORT_OK;
 }
 
@@ -52,7 +53,7 @@ void cohort_frame_release(cohort_frame *frame)
     if (!frame || __atomic_sub_fetch(&frame->count, 1, __ATOMIC_ACQ_REL))
         return;
     for (uint32_t i = 0; i < frame->columns; i++) {
-        free(frame->field[i].name);
+        table_text_free(frame->field[i].name, frame->field[i].own);
         table_column_release(frame->field[i].column);
     }
     free(frame);

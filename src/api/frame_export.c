@@ -9,29 +9,22 @@
 
 /* ---- schemas ------------------------------------------------------------------------------------------- */
 
+/* Lists of children and texts lie behind it, in its block. */
 struct schema_data {
-    char *format, *name;
     unsigned char *extra;
-    struct ArrowSchema **children;
-    int64_t count;
-    struct ArrowSchema *dictionary;
+    struct ArrowSchema dictionary;
+    struct ArrowSchema child[];
 };
 
 static void release_schema(struct ArrowSchema *schema)
 {
     struct schema_data *d = schema->private_data;
-    for (int64_t i = 0; d->children && i < d->count; i++) {
-        if (d->children[i] && d->children[i]->release)
-            d->children[i]->release(d->children[i]);
-        free(d->children[i]);
-    }
-    if (d->dictionary && d->dictionary->release)
-        d->dictionary->release(d->dictionary);
-    free(d->dictionary);
-    free(d->children);
+    for (int64_t i = 0; i < schema->n_children; i++)
+        if (d->child[i].release)
+            d->child[i].release(&d->child[i]);
+    if (d->dictionary.release)
+        d->dictionary.release(&d->dictionary);
     free(d->extra);
-    free(d->format);
-    free(d->name);
     free(d);
     schema->release = NULL;
 }
@@ -39,23 +32,22 @@ static void release_schema(struct ArrowSchema *schema)
 /* An empty schema that can be released. 0: no memory. */
 static int begin_schema(struct ArrowSchema *s, const char *format, const char *name, int64_t children)
 {
-    struct schema_data *d = zeroed(1, sizeof *d);
+    const size_t count = (size_t)children, format_bytes = strlen(format) + 1, name_bytes = strlen(name) + 1;
+    struct schema_data *d = zeroed(1, sizeof *d + count * (sizeof d->child[0] + sizeof *s->children) +
+                                          format_bytes + name_bytes);
     memset(s, 0, sizeof *s);
     if (!d)
         return 0;
+    struct ArrowSchema **list = (struct ArrowSchema **)(d->child + count);
+    char *text = (char *)(list + count);
     s->private_data = d;
     s->release = release_schema;
-    s->format = d->format = strdup(format);
-    s->name = d->name = strdup(name ? name : "");
-    s->children = d->children = zeroed((size_t)children + 1, sizeof *d->children);
-    if (!d->format || !d->name || !d->children)
-        return 0;
-    for (; d->count < children; d->count++)
-        if (!(d->children[d->count] = zeroed(1, sizeof **d->children)))
-            return 0;
+    s->format = memcpy(text, format, format_bytes);
+    s->name = memcpy(text + format_bytes, name, name_bytes);
     s->n_children = children;
-    if (!children)
-        s->children = NULL;
+    s->children = children ? list : NULL;
+    for (size_t i = 0; i < count; i++)
+        list[i] = &d->child[i];
     return 1;
 }
 
@@ -81,10 +73,10 @@ static int column_schema(struct ArrowSchema *s, const char *name, const struct t
     }
     if (!c->is_dictionary)
         return 1;
-    s->dictionary = d->dictionary = zeroed(1, sizeof *d->dictionary);
-    if (!d->dictionary || !begin_schema(d->dictionary, c->format, "", 0))
+    s->dictionary = &d->dictionary;
+    if (!begin_schema(&d->dictionary, c->format, "", 0))
         return 0;
-    d->dictionary->flags = ARROW_FLAG_NULLABLE;
+    d->dictionary.flags = ARROW_FLAG_NULLABLE;
     return 1;
 }
 
@@ -105,32 +97,26 @@ cohort_status export_schema(cohort_context *context, const cohort_frame *frame,
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 
+/* Lists of children and of buffers lie behind it, in its block. */
 struct array_data {
     struct table_column *column;
     struct holder *copied[2]; /* bitmaps that were copied */
-    const void **buffers;
     int64_t *sizes;
-    struct ArrowArray **children;
-    int64_t count;
-    struct ArrowArray *dictionary;
+    struct ArrowArray dictionary;
+    struct ArrowArray child[];
 };
 
 static void release_array(struct ArrowArray *array)
 {
     struct array_data *d = array->private_data;
-    for (int64_t i = 0; d->children && i < d->count; i++) {
-        if (d->children[i] && d->children[i]->release)
-            d->children[i]->release(d->children[i]);
-        free(d->children[i]);
-    }
-    if (d->dictionary && d->dictionary->release)
-        d->dictionary->release(d->dictionary);
+    for (int64_t i = 0; i < array->n_children; i++)
+        if (d->child[i].release)
+            d->child[i].release(&d->child[i]);
+    if (d->dictionary.release)
+        d->dictionary.release(&d->dictionary);
     table_column_release(d->column);
     holder_release(d->copied[0]);
     holder_release(d->copied[1]);
-    free(d->dictionary);
-    free(d->children);
-    free(d->buffers);
     free(d->sizes);
     free(d);
     array->release = NULL;
@@ -138,24 +124,22 @@ static void release_array(struct ArrowArray *array)
 
 static int begin_array(struct ArrowArray *a, uint64_t rows, int64_t buffers, int64_t children)
 {
-    struct array_data *d = zeroed(1, sizeof *d);
+    const size_t count = (size_t)children;
+    struct array_data *d = zeroed(1, sizeof *d + count * (sizeof d->child[0] + sizeof *a->children) +
+                                          ((size_t)buffers + 1) * sizeof *a->buffers);
     memset(a, 0, sizeof *a);
     if (!d)
         return 0;
+    struct ArrowArray **list = (struct ArrowArray **)(d->child + count);
     a->private_data = d;
     a->release = release_array;
     a->length = (int64_t)rows;
-    a->buffers = d->buffers = zeroed((size_t)buffers + 1, sizeof *d->buffers);
-    a->children = d->children = zeroed((size_t)children + 1, sizeof *d->children);
-    if (!d->buffers || !d->children)
-        return 0;
-    for (; d->count < children; d->count++)
-        if (!(d->children[d->count] = zeroed(1, sizeof **d->children)))
-            return 0;
     a->n_buffers = buffers;
+    a->buffers = (const void **)(list + count);
     a->n_children = children;
-    if (!children)
-        a->children = NULL;
+    a->children = children ? list : NULL;
+    for (size_t i = 0; i < count; i++)
+        list[i] = &d->child[i];
     return 1;
 }
 
@@ -256,12 +240,10 @@ static cohort_status export_column(cohort_context *context, int host, struct tab
     if (s || !c->is_dictionary)
         return s;
     d = a->private_data;
-    a->dictionary = d->dictionary = zeroed(1, sizeof *d->dictionary);
-    if (!d->dictionary)
-        return context_fail(context, COHORT_NO_MEMORY, "no host memory for an array");
+    a->dictionary = &d->dictionary;
     s = table_column_flat_in(context, c->dictionaries[0], 1, &values);
     if (!s)
-        s = export_column(context, 1, values, d->dictionary);
+        s = export_column(context, 1, values, &d->dictionary);
     table_column_release(values);
     return s;
 }

@@ -12,14 +12,20 @@ struct arrow_holder {
     struct ArrowArray array;
 };
 
-/* What an import is made of: arrays of one schema. */
+/* An array of an import, and where it lies. */
+struct part {
+    struct arrow_holder *holder;
+    enum memory_kind kind;
+};
+
+/* What an import is made of: arrays of one schema. The first few need no list of their own. */
 struct haul {
     cohort_context *context;
     const char *call;
     struct ArrowSchema schema;
-    struct arrow_holder **part;
-    enum memory_kind *kind;
+    struct part *part; /* `few`, or a block of its own */
     uint32_t parts, room;
+    struct part few[4];
 };
 
 static void end_arrow(struct holder *holder)
@@ -35,26 +41,37 @@ static cohort_status no_room(const struct haul *h)
     return context_fail(h->context, COHORT_NO_MEMORY, "%s: no host memory for %u arrays", h->call, h->parts);
 }
 
+static int more_room(struct haul *h)
+{
+    const uint32_t few = sizeof h->few / sizeof *h->few;
+    if (!h->room) {
+        h->part = h->few;
+        h->room = few;
+        return 1;
+    }
+    struct part *part = NULL, *own = h->part == h->few ? NULL : h->part;
+    if (h->room <= UINT32_MAX / 64)
+        part = realloc(own, 2 * (size_t)h->room * sizeof *part);
+    if (!part)
+        return 0;
+    if (!own)
+        memcpy(part, h->few, sizeof h->few);
+    h->part = part;
+    h->room *= 2;
+    return 1;
+}
+
 /* Room for one more array; it is filled in by the caller. */
 static cohort_status add_part(struct haul *h, enum memory_kind kind, struct ArrowArray **array)
 {
-    if (h->parts == h->room) {
-        uint32_t room = h->room ? 2 * h->room : 4;
-        void *part = h->room > UINT32_MAX / 8 ? NULL : realloc(h->part, room * sizeof *h->part);
-        h->part = part ? part : h->part;
-        void *kinds = part ? realloc(h->kind, room * sizeof *h->kind) : NULL;
-        h->kind = kinds ? kinds : h->kind;
-        if (!kinds)
-            return no_room(h);
-        h->room = room;
-    }
+    if (h->parts == h->room && !more_room(h))
+        return no_room(h);
     struct arrow_holder *new = zeroed(1, sizeof *new);
     if (!new)
         return no_room(h);
     new->holder.count = 1;
     new->holder.end = end_arrow;
-    h->kind[h->parts] = kind;
-    h->part[h->parts++] = new;
+    h->part[h->parts++] = (struct part){new, kind};
     *array = &new->array;
     return COHORT_OK;
 }
@@ -64,13 +81,13 @@ static void drop_haul(struct haul *h, int keep)
 {
     for (uint32_t i = 0; i < h->parts; i++) {
         if (keep)
-            h->part[i]->array.release = NULL;
-        holder_release(&h->part[i]->holder);
+            h->part[i].holder->array.release = NULL;
+        holder_release(&h->part[i].holder->holder);
     }
     if (!keep && h->schema.release)
         h->schema.release(&h->schema);
-    free(h->part);
-    free(h->kind);
+    if (h->part != h->few)
+        free(h->part);
 }
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
@@ -124,7 +141,7 @@ static cohort_status check_struct_nulls(const struct haul *h, const struct Arrow
 
 static cohort_status check_part(const struct haul *h, uint32_t i)
 {
-    const struct ArrowArray *a = &h->part[i]->array;
+    const struct ArrowArray *a = &h->part[i].holder->array;
     if (!a->release)
         return context_fail(h->context, COHORT_CORRUPT, "%s: the array was released", h->call);
     if (a->length < 0 || a->length > INT64_MAX / 256)
@@ -139,7 +156,7 @@ static cohort_status check_part(const struct haul *h, uint32_t i)
         if (!a->children || !a->children[c])
             return context_fail(h->context, COHORT_CORRUPT, "%s: array->children[%lld] is NULL", h->call,
                                 (long long)c);
-    return check_struct_nulls(h, a, h->kind[i]);
+    return check_struct_nulls(h, a, h->part[i].kind);
 }
 
 static cohort_status make_column(const struct haul *h, uint32_t c, struct table_column **out)
@@ -149,9 +166,9 @@ static cohort_status make_column(const struct haul *h, uint32_t c, struct table_
     cohort_status s = intake_schema(h->context, schema, h->parts, out);
     in.to = h->context->backend->own_memory;
     for (uint32_t i = 0; !s && i < h->parts; i++) {
-        const struct ArrowArray *top = &h->part[i]->array;
-        in.kind = h->kind[i];
-        in.holder = &h->part[i]->holder;
+        const struct ArrowArray *top = &h->part[i].holder->array;
+        in.kind = h->part[i].kind;
+        in.holder = &h->part[i].holder->holder;
         if (is_struct(h))
             s = intake_piece(&in, *out, schema, top->children[c], (uint64_t)top->offset,
                              (uint64_t)top->length, i);
@@ -171,7 +188,7 @@ static cohort_status make_frame(const struct haul *h, cohort_frame **out)
     uint64_t rows = 0;
     for (uint32_t i = 0; !s && i < h->parts; i++) {
         s = check_part(h, i);
-        rows += s ? 0 : (uint64_t)h->part[i]->array.length;
+        rows += s ? 0 : (uint64_t)h->part[i].holder->array.length;
     }
     if (s)
         return s;
@@ -292,7 +309,7 @@ static cohort_status read_stream(struct haul *h, struct ArrowArrayStream *stream
             array->release = NULL;
             s = stream_failed(h, error, stream->get_last_error(stream));
         } else if (!array->release) {
-            free(h->part[--h->parts]);
+            free(h->part[--h->parts].holder);
             break;
         }
     }
@@ -336,7 +353,7 @@ static cohort_status read_device_stream(struct haul *h, struct ArrowDeviceArrayS
         else {
             *array = next.array;
             s = kind_of(h->context, h->call, next.device_type, next.device_id, next.sync_event,
-                        &h->kind[h->parts - 1]);
+                        &h->part[h->parts - 1].kind);
         }
     }
     return s;
@@ -410,7 +427,7 @@ static cohort_status plain_column(cohort_context *context, uint64_t rows, uint32
         return context_fail(context, COHORT_OVERFLOW, "cohort_frame_create: rows is %llu",
                             (unsigned long long)rows);
     struct table_column *c = table_column_new(1, 2);
-    cohort_status s = c && (c->format = strdup(format)) && table_type_parse(format, &c->type)
+    cohort_status s = c && table_column_name(c, format) && table_type_parse(format, &c->type)
                           ? fill_plain(context, c, rows, array)
                           : context_fail(context, COHORT_NO_MEMORY, "no host memory for a column");
     if (s)

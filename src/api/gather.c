@@ -56,17 +56,10 @@ static int same_heaps(struct table_column *to, const struct table_column *from)
 static cohort_status become_views(cohort_context *context, struct table_column *to,
                                   const struct table_column *from)
 {
-    char kind = from->format[from->format[0] == 'v'];
-    char *format = malloc(3);
-    if (!format || !(from->type.layout == TABLE_VIEWS ? same_heaps(to, from) : windows(to, from))) {
-        free(format);
+    const char kind = from->format[from->format[0] == 'v'];
+    if (!table_column_name(to, kind == 'u' || kind == 'U' ? "vu" : "vz") ||
+        !(from->type.layout == TABLE_VIEWS ? same_heaps(to, from) : windows(to, from)))
         return no_memory(context);
-    }
-    format[0] = 'v';
-    format[1] = kind == 'u' || kind == 'U' ? 'u' : 'z';
-    format[2] = 0;
-    free(to->format);
-    to->format = format;
     to->type.layout = TABLE_VIEWS;
     for (uint32_t i = 0; i < from->holders; i++)
         table_column_hold(to, holder_retain(from->holder[i]));

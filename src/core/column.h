@@ -22,7 +22,8 @@ struct table_column {
     struct table_type type;  /* of the rows; of a dictionary: of its values */
     struct table_type index; /* of a dictionary: of its indices; else all zero */
     int is_dictionary;
-    char *format;         /* Arrow's, of `type` */
+    char *format;         /* Arrow's, of `type`: in `own`, or a block of its own */
+    char own[8];
     unsigned char *extra; /* Arrow's metadata of the field, or NULL */
     uint64_t extra_bytes;
     uint64_t rows, nulls;
@@ -40,7 +41,8 @@ struct table_column {
 enum table_distinct { TABLE_NOT_KNOWN, TABLE_DISTINCT, TABLE_REPEATS };
 
 struct frame_field {
-    char *name;
+    char *name; /* in `own`, or a block of its own */
+    char own[16];
     struct table_column *column;
 };
 
@@ -61,6 +63,13 @@ void table_column_release(struct table_column *column); /* NULL is allowed */
 
 /* A new column with another's type and what belongs to it. */
 struct table_column *table_column_like(const struct table_column *column, uint32_t pieces, uint32_t holders);
+
+/* A copy of the text: in `own`, of `room` bytes, or in a block of its own. NULL: no memory. */
+char *table_text_copy(char *own, size_t room, const char *text);
+void table_text_free(char *text, const char *own); /* NULL is allowed */
+
+/* Copies Arrow's format, which becomes the column's. 0: no memory, and the column has the one it had. */
+int table_column_name(struct table_column *column, const char *format);
 
 /* The column of `rows` rows from `first` on. */
 cohort_status table_column_slice(cohort_context *context, const struct table_column *column, uint64_t first,

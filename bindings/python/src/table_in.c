@@ -12,8 +12,9 @@
 
 typedef struct chunks {
     struct ArrowSchema schema;
-    struct ArrowArray *array;
+    struct ArrowArray *array; /* `only`, or a block of its own */
     size_t count, room, next;
+    struct ArrowArray only;
 } chunks;
 
 static void chunks_free(chunks *c)
@@ -25,18 +26,25 @@ static void chunks_free(chunks *c)
             c->array[i].release(&c->array[i]);
     if (c->schema.release)
         c->schema.release(&c->schema);
-    free(c->array);
+    if (c->array != &c->only)
+        free(c->array);
     free(c);
 }
 
 /* Room for one more array, released at first. */
 static struct ArrowArray *chunks_more(chunks *c)
 {
-    if (c->count == c->room) {
-        size_t room = c->room ? 2 * c->room : 4;
-        struct ArrowArray *array = realloc(c->array, room * sizeof *array);
+    if (!c->room) {
+        c->array = &c->only;
+        c->room = 1;
+    } else if (c->count == c->room) {
+        const size_t room = 4 * c->room;
+        struct ArrowArray *own = c->array == &c->only ? NULL : c->array,
+                          *array = realloc(own, room * sizeof *array);
         if (!array)
             return NULL;
+        if (!own)
+            *array = c->only;
         c->array = array;
         c->room = room;
     }
