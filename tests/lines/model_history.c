@@ -1,10 +1,11 @@
 /* model_history.c: which orders of the operations so far explain their results.
  *
  * A configuration is what the map holds, and of each operation under way whether it has happened and with
- * what result. Of one that has not, it tells whether it may be refused: FULL changes nothing, but it may only
- * be told if there was a moment in which the key was not in. A history is the set of configurations that are possible still: an operation that ends leaves
- * those in which it has happened with the result that it had. It is linearizable as long as one is left (Wing
- * and Gong, "Testing and Verifying Concurrent Objects", 1993). Sets are kept once each, by number. */
+ * what result. Of one that has not, it tells whether it may be refused: FULL changes nothing, but it may
+ * only be told if there was a moment in which the key was not in. A history is the set of configurations
+ * that are possible still: an operation that ends leaves those in which it has happened with the result
+ * that it had. It is linearizable as long as one is left (Wing and Gong, "Testing and Verifying Concurrent
+ * Objects", 1993). Sets are kept once each, by number. */
 #include <stdlib.h>
 #include <string.h>
 

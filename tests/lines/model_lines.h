@@ -62,7 +62,8 @@ struct lines_settings {
     int values;   /* 0: a set: moves copy and commit */
     int joined;   /* a key and its value are one word */
     int same;     /* plans have changes that change nothing (model_plans.h) */
-    int split; /* a key is two words: its lowest bit, and the others. So one word of key 1 and one of 2 are 3 */
+    /* a key is two words: its lowest bit, and the others. So one word of key 1 and one of 2 are 3 */
+    int split;
     /* a value changes by an atomic, which carries on what the fill released, and not behind a fence */
     int exchange;
     int counted_changes; /* a change of a value takes the version on, too */
@@ -70,8 +71,8 @@ struct lines_settings {
     int acquiring_slots;
     int pull;       /* an erase fills the slot with a key of the slot's home */
     unsigned moves; /* at most, for an insert */
-    unsigned
-        waits; /* times that an insert which finds no slot, and is told that one may come free, looks again */
+    /* times that an insert which finds no slot, and is told that one may come free, looks again */
+    unsigned waits;
     unsigned version_bits;
     enum lines_look look;
     enum lines_bug bug;
