@@ -26,7 +26,7 @@ if [ "${1:-}" = --schedules ]; then
     [ $code -eq 0 ] || [ $code -eq 77 ]
     exit
 fi
-# For itself: a part of the model of LINES, as model-3/32, or of a width's plans, as plans-64_64-1/3.
+# For itself: a part of the model of LINES, as model-3/64, or of a width's plans, as plans-64_64-1/3.
 if [ "${1:-}" = --whole ]; then
     case $3 in
     model-*)
@@ -75,7 +75,7 @@ mkdir -p "$state"
 units() {
     basename -s .patch tests/mutants/*.patch | xargs -n 8 echo mutants
     find tests/*/test_*.c ! -path 'tests/cli/*' -exec basename {} .c \; | sort | xargs -n 8 echo schedules
-    seq -f 'model-%g/32' 32 | xargs -n 8 echo whole
+    seq -f 'model-%g/64' 64 | xargs -n 8 echo whole
     # A case may take ten minutes: widths with values have four times the parts.
     printf '%s\n' plans-{32_0,64_0}-{1,2,3}/3 plans-{32_32,64_32,64_64,128_64}-{1..12}/12 | xargs -n 6 echo whole
     basename -s .c tests/fuzz/fuzz_*.c | sed 's/^fuzz_//' | xargs -n 2 echo fuzz

@@ -7,6 +7,11 @@
  *   pull       M lies outside of its home, in which all slots are taken. A key that lies there is erased, so
  *              M is pulled home.
  *
+ *   reuse      As pull; and a third lane puts in a key, Y, which the slot that M leaves is the first free one
+ *              for. The other one looks for M: who reads Y there must see that M is not named there any more.
+ *              That takes one old value, a look that begins between the erase and the move, and M's slot
+ *              retired with what came before it.
+ *
  * The other lane's operations are on M. There may be any number of preemptions, beside erase + insert,
  * and in `return` beside all but a find, two; and in weak memory one old value. The quick form has strong
  * memory alone, and so has the ordinary one where plans are long. The counters say whether a key was moved:
@@ -14,7 +19,7 @@
  * M may be locked or gone then. */
 #include "schedules_lines.h"
 
-enum { K, M, KEYS }; /* K: what the first lane is about */
+enum { K, M, KEYS, Y = KEYS, REUSE_KEYS }; /* K: what the first lane is about */
 enum move { DISPLACE, RETURN, PULL, MOVES };
 
 /* The other lane's. */
@@ -147,10 +152,69 @@ static int search_moves(struct test *t, struct stage *stage, const struct plan *
     return 1;
 }
 
+/* A key of a home that is not in; it is put in if asked for. */
+static uint64_t put_one_of(struct plan *p, uint64_t home, int in, struct dice *d)
+{
+    for (;;) {
+        uint64_t value;
+        const uint64_t key = draw_key(p, d);
+        if (table_home_bucket(&p->shape, key) != home || table_find(&p->shape, p->table, key, &value))
+            continue;
+        if (in)
+            table_put(&p->shape, p->table, key, dice_below(d, 100));
+        return key;
+    }
+}
+
+/* Three homes, which are a window. Two are full; in the second one M lies, which is the first one's. */
+static void reuse_plan(struct plan *p, cohort_width width, struct dice *d)
+{
+    const struct shape shape = {.width = width, .lines = 1, .pages = 3, .seed = dice_next(d)};
+    const uint64_t home = dice_below(d, 3), next = (home + 1) % 3;
+    uint64_t value;
+    plan_shape(p, shape);
+    const uint64_t each = table_slots(&p->shape) / p->shape.pages;
+    p->lanes = 3;
+    p->each = 1;
+    p->key_count = REUSE_KEYS;
+    p->operand_count = 3;
+    for (unsigned i = 0; i < p->operand_count; i++)
+        p->operands[i] = 200 + 10 * i;
+    for (uint64_t i = 0; i < each; i++)
+        put_one_of(p, home, 1, d);
+    p->keys[M] = put_one_of(p, home, 1, d);
+    for (uint64_t i = 1; i < each; i++)
+        put_one_of(p, next, 1, d);
+    p->keys[Y] = put_one_of(p, next, 0, d);
+    table_get(&p->shape, p->table, home * each + dice_below(d, each), &p->keys[K], &value);
+    p->ops[0] = LIST_OP(CO_OP_ERASE, K, 0);
+    p->ops[1] = LIST_OP(CO_OP_INSERT, Y, 1);
+    p->ops[2] = LIST_OP(CO_OP_FIND, M, 2);
+    p->counters = table_count(&p->shape, p->table);
+}
+
+/* 0: some schedule is illegal, or does not pull M home. */
+static int search_reuse(struct test *t, struct stage *stage, cohort_width width, uint64_t number)
+{
+    struct dice dice = {test_mix((t->seed + number) * 16 + 8 + (uint64_t)width)};
+    struct sim_search search = {.preemptions = 2, .stale = 1};
+    struct search_told told = {0, 0};
+    struct plan plan;
+    reuse_plan(&plan, width, &dice);
+    tally_plan(plan_hash(&plan));
+    const int legal = search_all(t, stage, &plan, &search, SIM_WEAK, t->seed + number, &told);
+    sim_search_end(&search);
+    if (legal && (!told.ended || told.moved != told.ended))
+        report(t, t->seed + number, &plan, "a key was to be moved in each schedule, and was not");
+    return legal && told.ended && told.moved == told.ended;
+}
+
 void run_moves(struct test *t, cohort_width width, uint64_t tables)
 {
     struct stage stage = stage_new();
     int legal = 1;
+    for (uint64_t i = 0; i < tables && legal; i++)
+        legal = search_reuse(t, &stage, width, i);
     for (uint64_t i = 0; i < tables && legal; i++)
         for (unsigned at = 0; at < MOVES * OTHERS && legal; at++) {
             const enum move move = (enum move)(at % MOVES);

@@ -37,8 +37,8 @@ struct model_op {
     uint8_t kind, key, operand; /* keys from 1; operands and values below MODEL_FULL - 1 */
 };
 
-/* What an operation answers: 0: the key was not in; value + 1; or that there was no room, and nothing was
- * done. */
+/* What an operation answers: 0: the key was not in; value + 1; or that there was no room: then the
+ * key was not in, at some moment, and nothing was done. */
 enum { MODEL_FULL = 63 };
 
 struct model_plan {
@@ -159,7 +159,7 @@ void state_read(const struct model *, const struct model_plan *, struct model_st
 /* A set of (what the map holds, which operations under way have happened with which result), by number. 0:
  * none is left. */
 uint32_t history_first(const struct model_plan *);
-uint32_t history_invoke(uint32_t history, unsigned thread);
+uint32_t history_invoke(const struct model_plan *, const struct model_state *, unsigned thread);
 uint32_t history_respond(const struct model_plan *, const struct model_state *, unsigned thread,
                          uint32_t result);
 int history_holds(uint32_t history, const uint8_t *value); /* this is what the map may hold, all being done */

@@ -155,7 +155,7 @@ static int advance(struct model_state *s, unsigned thread, unsigned choice, stru
         t->begun = 1;
         for (unsigned i = 0; i < MODEL_PLACES; i++)
             t->view[i] = s->ended[i] > t->view[i] ? s->ended[i] : t->view[i];
-        s->history = history_invoke(s->history, thread);
+        s->history = history_invoke(walk.p, s, thread);
     }
     for (struct model_request q = *asked;; choice = 0) {
         int fits;

@@ -1,9 +1,11 @@
 /* model_history.c: which orders of the operations so far explain their results.
  *
  * A configuration is what the map holds, and of each operation under way whether it has happened and with
- * what result. A history is the set of configurations that are possible still: an operation that ends leaves
- * those in which it has happened with the result that it had. It is linearizable as long as one is left (Wing
- * and Gong, "Testing and Verifying Concurrent Objects", 1993). Sets are kept once each, by number. */
+ * what result. Of one that has not, it tells whether it may be refused: FULL changes nothing, but it may
+ * only be told if there was a moment in which the key was not in. A history is the set of configurations
+ * that are possible still: an operation that ends leaves those in which it has happened with the result
+ * that it had. It is linearizable as long as one is left (Wing and Gong, "Testing and Verifying Concurrent
+ * Objects", 1993). Sets are kept once each, by number. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,8 @@ enum {
     STATUS_BITS = 8,
     STATUS_AT = VALUE_BITS * MODEL_KEYS,
     PENDING = 1,
-    DONE = 2,
+    REFUSABLE = 2, /* pending, and its key was not in at some moment since it began */
+    DONE = 3,
     MOST = 4096
 };
 
@@ -138,12 +141,31 @@ uint32_t history_first(const struct model_plan *p)
     return set_of(&c, 1);
 }
 
-uint32_t history_invoke(uint32_t history, unsigned thread)
+static const struct model_op *op_of(const struct model_plan *p, const struct model_state *state,
+                                    unsigned thread)
+{
+    return &p->op[thread][state->thread[thread].at];
+}
+
+/* Marks the operations under way that may be refused now: those that would put in a key that is not in. */
+static uint64_t mark_refusable(uint64_t c, const struct model_plan *p, const struct model_state *state)
+{
+    for (unsigned t = 0; t < p->threads; t++) {
+        if (status_of(c, t) != PENDING)
+            continue;
+        const struct model_op *op = op_of(p, state, t);
+        if (op->kind != KIND_FIND && op->kind != KIND_ERASE && !value_of(c, op->key))
+            c = with_status(c, t, REFUSABLE);
+    }
+    return c;
+}
+
+uint32_t history_invoke(const struct model_plan *p, const struct model_state *state, unsigned thread)
 {
     uint64_t words[MOST];
-    const struct set s = all.sets[history];
+    const struct set s = all.sets[state->history];
     for (uint32_t i = 0; i < s.count; i++)
-        words[i] = with_status(all.words[s.first + i], thread, PENDING);
+        words[i] = mark_refusable(with_status(all.words[s.first + i], thread, PENDING), p, state);
     return set_of(words, s.count);
 }
 
@@ -171,9 +193,10 @@ uint32_t history_respond(const struct model_plan *p, const struct model_state *s
     memcpy(words, all.words + s.first, count * sizeof *words);
     for (uint32_t i = 0; i < count; i++)
         for (unsigned t = 0; t < p->threads; t++) {
-            if (status_of(words[i], t) != PENDING)
+            const unsigned status = status_of(words[i], t);
+            if (status != PENDING && status != REFUSABLE)
                 continue;
-            uint64_t c = happen(words[i], t, &p->op[t][state->thread[t].at]);
+            const uint64_t c = mark_refusable(happen(words[i], t, op_of(p, state, t)), p, state);
             uint32_t j = 0;
             while (j < count && words[j] != c)
                 j++;
@@ -183,7 +206,7 @@ uint32_t history_respond(const struct model_plan *p, const struct model_state *s
             count += j == count;
         }
     for (uint32_t i = 0; i < count; i++)
-        if (status_of(words[i], thread) == (result == MODEL_FULL ? PENDING : DONE + result))
+        if (status_of(words[i], thread) == (result == MODEL_FULL ? REFUSABLE : DONE + result))
             kept[left++] = with_status(words[i], thread, 0);
     return set_of(kept, left);
 }

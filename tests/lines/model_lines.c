@@ -8,9 +8,10 @@
 static struct lines_settings set;
 
 const char *const lines_bug_names[BUGS] = {
-    "none",        "no-validation",    "hit-unvalidated", "miss-unvalidated", "bit-still-set", "no-version",
-    "names-alone", "blind-commit",     "move-unlocked",   "change-unlocked",  "value-before",  "retire-first",
-    "slot-first",  "commit-over-lock", "claim-leaks",     "unlock-stores",    "unshared-claim"};
+    "none",          "no-validation",  "hit-unvalidated",  "miss-unvalidated", "bit-still-set",
+    "no-version",    "names-alone",    "blind-commit",     "move-unlocked",    "change-unlocked",
+    "value-before",  "retire-first",   "slot-first",       "commit-over-lock", "claim-leaks",
+    "unlock-stores", "unshared-claim", "same-unvalidated", "full-unvalidated", "move-nameless"};
 const char *const lines_word_names[LINES_WORDS] = {"names",  "reader fence", "claim", "writer fence",
                                                    "commit", "retire",       "lock",  "change fence",
                                                    "unlock", "erase"};
@@ -321,12 +322,13 @@ static void unlock(struct model_run *r, unsigned home, uint32_t w, uint32_t add)
 
 /* The key under name `from` of a home into the slot of name `to`, which is ours; then the other slot is. 1:
  * it has been moved. */
-static int move(struct model_run *r, unsigned home, uint32_t w, unsigned from, unsigned to)
+static int move(struct model_run *r, unsigned home, unsigned from, unsigned to)
 {
     const unsigned s = slot_of(home, from), d = slot_of(home, to);
-    const uint32_t add = (1u << to) - (1u << from) + version_step();
+    const uint32_t w = word(r, home), add = (1u << to) - (1u << from) + version_step();
     const int locks = set.values && set.bug != BUG_MOVE_UNLOCKED;
-    if (w & LOCK || (locks && !commit(r, home, w, LOCK, order(WORD_LOCK, ORDER_ACQUIRE))))
+    if ((!(w >> from & 1) && set.bug != BUG_MOVE_NAMELESS) || w & LOCK ||
+        (locks && !commit(r, home, w, LOCK, order(WORD_LOCK, ORDER_ACQUIRE))))
         return 0;
     const uint32_t seen = load_key(r, s, ORDER_RELAXED), value = value_with(r, s, seen);
     fill(r, d, key_in(seen), value);
@@ -338,120 +340,169 @@ static int move(struct model_run *r, unsigned home, uint32_t w, unsigned from, u
     return 1;
 }
 
-/* Frees a slot by moving its key elsewhere, with at most so many moves: then it is ours. */
-static int make_room(struct model_run *r, unsigned slot, unsigned for_home, unsigned moves)
+/* Whose key is in a slot: its home, and the name there; 0: no home names the slot now. */
+static int owner(struct model_run *r, unsigned slot, unsigned *home, unsigned *name)
 {
     const uint32_t key = key_in(load_key(r, slot, ORDER_RELAXED));
-    if (!key || set.home_of[key] == for_home)
+    if (!key || key > MODEL_KEYS) /* none was ever there, or two words that make none */
         return 0;
-    const unsigned home = set.home_of[key];
-    const int from = name_of(home, slot);
-    if (from < 0)
+    *home = set.home_of[key];
+    const int at = name_of(*home, slot);
+    *name = (unsigned)at;
+    return at >= 0 && word(r, *home) >> at & 1;
+}
+
+/* Frees a slot by moving its key elsewhere, with at most so many moves: then it is ours. *held: somebody
+ * holds a slot, and may give it back. */
+static int make_room(struct model_run *r, unsigned slot, unsigned for_home, unsigned moves, int *held)
+{
+    unsigned home, from;
+    int further;
+    if (!owner(r, slot, &home, &from)) {
+        *held = 1;
         return 0;
-    const uint32_t w = word(r, home);
-    if (!(w >> from & 1))
+    }
+    if (home == for_home)
         return 0;
     for (unsigned to = 0; to < lines_window(); to++) {
         const unsigned d = slot_of(home, to);
-        if (d == slot || !(claim_slot(r, d) || (moves > 1 && make_room(r, d, home, moves - 1))))
+        if (d == slot || !(claim_slot(r, d) || (moves > 1 && make_room(r, d, home, moves - 1, &further))))
             continue;
-        if (move(r, home, w, (unsigned)from, to))
+        if (move(r, home, from, to))
             return 1;
         retire(r, d);
+        *held = 1;
         return 0;
     }
     return 0;
 }
 
-/* A slot of the home's window, ours after moves: its name, or -1. */
-static int displace(struct model_run *r, unsigned home)
+/* A slot of the home's window, ours after moves: its name, or -1. Names in w are keys of the home's own. */
+static int displace(struct model_run *r, unsigned home, uint32_t w, int *held)
 {
+    *held = 0;
     for (unsigned i = 0; i < lines_window() && set.moves; i++)
-        if (make_room(r, slot_of(home, i), home, set.moves))
+        if (!(w >> i & 1) && make_room(r, slot_of(home, i), home, set.moves, held))
             return (int)i;
     return -1;
 }
 
 /* ---- operations ---------------------------------------------------------------------------------------- */
 
-/* Puts the key in, of which a scan of w saw nothing; `mine`: the name of a slot that is ours and holds the
- * pair, + 1. */
-static uint32_t put(struct model_run *r, const struct model_op *op, uint32_t w, uint32_t mine)
+/* What an operation that begins anew remembers: the name of a slot that is its own and holds its pair, + 1;
+ * and how often it has found no slot. */
+enum { MINE = 0xff, WAITED = 0x100 };
+
+/* A slot for a key that is not in, ours: its name, or -1. *held: one may come free. Who finds none looks once
+ * more before it moves what is there. */
+static int obtain(struct model_run *r, unsigned home, uint32_t w, uint32_t local, int *held)
+{
+    *held = 0;
+    if ((w & NAMES) == (1u << lines_window()) - 1)
+        return -1;
+    const int name = claim(r, home);
+    *held = 1;
+    return name >= 0 || local < WAITED ? name : displace(r, home, w, held);
+}
+
+/* Puts the key in, of which a scan of w saw nothing. */
+static uint32_t put(struct model_run *r, const struct model_op *op, uint32_t w, uint32_t local)
 {
     const unsigned home = set.home_of[op->key];
-    if (!mine) {
-        int name = claim(r, home);
-        if (name < 0)
-            name = displace(r, home);
-        if (name < 0)
-            return MODEL_FULL;
+    if (!(local & MINE)) {
+        int held;
+        const int name = obtain(r, home, w, local, &held);
+        if (name < 0) {
+            if (set.bug != BUG_FULL_UNVALIDATED && !still(r, home, w))
+                model_again(r, local);
+            if (!held || local >= set.waits * WAITED)
+                return MODEL_FULL;
+            model_again(r, local + WAITED);
+        }
         fill(r, slot_of(home, (unsigned)name), op->key, op->operand);
-        mine = (uint32_t)name + 1;
+        local += (uint32_t)name + 1;
     }
     if (w & LOCK) {
         wait_unlocked(r, home);
-        model_again(r, mine);
+        model_again(r, local);
     }
-    if (commit(r, home, w, (1u << (mine - 1)) + version_step(), order(WORD_COMMIT, ORDER_RELEASE)))
+    if (commit(r, home, w, (1u << ((local & MINE) - 1)) + version_step(), order(WORD_COMMIT, ORDER_RELEASE)))
         return 0;
-    model_again(r, set.bug == BUG_CLAIM_LEAKS ? 0 : mine);
+    model_again(r, set.bug == BUG_CLAIM_LEAKS ? 0 : local);
 }
 
-static void give_back(struct model_run *r, unsigned home, uint32_t mine)
+static void give_back(struct model_run *r, unsigned home, uint32_t local)
 {
-    if (mine)
-        retire(r, slot_of(home, mine - 1));
+    if (local & MINE)
+        retire(r, slot_of(home, (local & MINE) - 1));
 }
 
-static uint32_t insert(struct model_run *r, const struct model_op *op, uint32_t mine)
+static uint32_t insert(struct model_run *r, const struct model_op *op, uint32_t local)
 {
     const unsigned home = set.home_of[op->key];
     const uint32_t w = word(r, home);
     uint32_t seen;
     const int hit = scan(r, home, w, op->key, &seen);
     if (hit < 0)
-        return put(r, op, w, mine);
+        return put(r, op, w, local);
     const uint32_t value = value_with(r, slot_of(home, (unsigned)hit), seen);
     if (!still(r, home, w))
-        model_again(r, mine);
-    give_back(r, home, mine);
+        model_again(r, local);
+    give_back(r, home, local);
     return value + 1;
 }
 
-/* Assign and add: the value changes in its place, under the lock. */
-static uint32_t change(struct model_run *r, const struct model_op *op, uint32_t mine)
+/* The new value in its place, where the home is locked. */
+static void set_value(struct model_run *r, unsigned place, uint32_t old, uint32_t new)
+{
+    if (set.exchange) {
+        update(r, place, 0, 0, new - old, ORDER_RELAXED);
+    } else {
+        fence(r, order(WORD_CHANGE_FENCE, ORDER_RELEASE));
+        store(r, place, new, ORDER_RELAXED);
+    }
+}
+
+static uint32_t changed(const struct model_op *op, uint32_t old)
+{
+    return op->kind == KIND_ASSIGN ? op->operand : old + op->operand;
+}
+
+/* Assign and add: the value changes in its place, under the lock; one that stays as it is was looked at. */
+static uint32_t change(struct model_run *r, const struct model_op *op, uint32_t local)
 {
     const unsigned home = set.home_of[op->key];
     const uint32_t w = word(r, home);
     uint32_t seen;
     const int hit = scan(r, home, w, op->key, &seen);
     if (hit < 0)
-        return put(r, op, w, mine);
-    const unsigned place = value_place(slot_of(home, (unsigned)hit));
-    if (set.bug == BUG_CHANGE_UNLOCKED) {
-        const uint32_t word = load(r, place, ORDER_RELAXED), old = value_in(word),
-                       next = as_value(op->key, op->kind == KIND_ASSIGN ? op->operand : old + op->operand);
-        if (update(r, place, ~0u, word, next - word, ORDER_BOTH) != word)
-            model_again(r, mine);
-        give_back(r, home, mine);
+        return put(r, op, w, local);
+    const unsigned slot = slot_of(home, (unsigned)hit), place = value_place(slot);
+    uint32_t old = value_with(r, slot, seen);
+    if (changed(op, old) == old) {
+        if (set.bug != BUG_SAME_UNVALIDATED && !still(r, home, w))
+            model_again(r, local);
+        give_back(r, home, local);
         return old + 1;
+    }
+    if (set.bug == BUG_CHANGE_UNLOCKED) {
+        const uint32_t word = load(r, place, ORDER_RELAXED),
+                       next = as_value(op->key, changed(op, value_in(word)));
+        if (update(r, place, ~0u, word, next - word, ORDER_BOTH) != word)
+            model_again(r, local);
+        give_back(r, home, local);
+        return value_in(word) + 1;
     }
     if (w & LOCK) {
         wait_unlocked(r, home);
-        model_again(r, mine);
+        model_again(r, local);
     }
     if (!commit(r, home, w, LOCK, order(WORD_LOCK, ORDER_ACQUIRE)))
-        model_again(r, mine);
-    const uint32_t old = value_at(r, slot_of(home, (unsigned)hit)),
-                   new = op->kind == KIND_ASSIGN ? op->operand : old + op->operand;
-    if (set.exchange) {
-        update(r, place, 0, 0, as_value(op->key, new) - as_value(op->key, old), ORDER_RELAXED);
-    } else {
-        fence(r, order(WORD_CHANGE_FENCE, ORDER_RELEASE));
-        store(r, place, as_value(op->key, new), ORDER_RELAXED);
-    }
+        model_again(r, local);
+    old = value_at(r, slot);
+    set_value(r, place, as_value(op->key, old), as_value(op->key, changed(op, old)));
     unlock(r, home, w, set.counted_changes ? version_step() : 0);
-    give_back(r, home, mine);
+    give_back(r, home, local);
     return old + 1;
 }
 
@@ -460,11 +511,11 @@ static uint32_t change(struct model_run *r, const struct model_op *op, uint32_t 
 static unsigned pull(struct model_run *r, unsigned slot)
 {
     const unsigned home = slot / set.slots;
-    const uint32_t w = word(r, home), out = w & NAMES & ~((1u << set.slots) - 1);
-    if (!out || w & LOCK)
+    const uint32_t out = load(r, word_place(home), ORDER_RELAXED) & NAMES & ~((1u << set.slots) - 1);
+    if (!out)
         return slot;
     const unsigned from = 31u - (unsigned)__builtin_clz(out);
-    return move(r, home, w, from, slot % set.slots) ? slot_of(home, from) : slot;
+    return move(r, home, from, slot % set.slots) ? slot_of(home, from) : slot;
 }
 
 static uint32_t erase(struct model_run *r, unsigned key)
@@ -487,12 +538,6 @@ static uint32_t erase(struct model_run *r, unsigned key)
     }
     const unsigned slot = slot_of(home, (unsigned)hit);
     const uint32_t drop = version_step() - (1u << hit);
-    /* Nothing is read after the commit, and nothing could be pulled: commit and retire in one. */
-    if (!set.values && set.one_word && is_own(home, slot) && !((w & NAMES) >> set.slots)) {
-        if (commit(r, home, w, drop - claim_bit(slot), ORDER_RELAXED))
-            return 1;
-        model_again(r, 0);
-    }
     if (set.bug == BUG_VALUE_BEFORE)
         value = value_at(r, slot);
     if (set.bug == BUG_SLOT_FIRST)
@@ -553,7 +598,7 @@ static int final(const uint32_t *memory, uint8_t *value, char *why, size_t bytes
     return 1;
 }
 
-int lines_table(const int8_t *names, uint8_t value, struct model_plan *p)
+int lines_table(const int8_t *names, const uint8_t *values, struct model_plan *p)
 {
     memset(p->memory, 0, sizeof p->memory);
     memset(p->value, 0, sizeof p->value);
@@ -569,8 +614,8 @@ int lines_table(const int8_t *names, uint8_t value, struct model_plan *p)
         if (set.split)
             p->memory[high_place(slot)] = key >> 1;
         if (set.values)
-            p->memory[value_place(slot)] = as_value(key, value + key);
-        p->value[key] = (uint8_t)(set.values ? value + key + 1 : 1);
+            p->memory[value_place(slot)] = as_value(key, values[key]);
+        p->value[key] = (uint8_t)(set.values ? values[key] + 1 : 1);
     }
     return 1;
 }

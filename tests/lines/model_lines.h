@@ -30,6 +30,9 @@ enum lines_bug {
     BUG_CLAIM_LEAKS,      /* an insert whose commit fails claims another slot */
     BUG_UNLOCK_STORES,    /* one word: the unlock is a store, and loses claims */
     BUG_UNSHARED_CLAIM,   /* the slot is not claimed before it is written */
+    BUG_SAME_UNVALIDATED, /* a change that would change nothing does not look at the word again, */
+    BUG_FULL_UNVALIDATED, /* nor who is told FULL */
+    BUG_MOVE_NAMELESS,    /* a move does not look whether the name is there still */
     BUGS
 };
 extern const char *const lines_bug_names[BUGS];
@@ -56,9 +59,11 @@ struct lines_settings {
     uint8_t partner[LINES_HOMES]; /* how far from each home that is */
     unsigned home_of[MODEL_KEYS + 1];
     int one_word; /* claims are in the word of names */
-    int values;   /* 0: a set: moves copy and commit, and an erase may commit and retire in one */
+    int values;   /* 0: a set: moves copy and commit */
     int joined;   /* a key and its value are one word */
-    int split; /* a key is two words: its lowest bit, and the others. So one word of key 1 and one of 2 are 3 */
+    int same;     /* plans have changes that change nothing (model_plans.h) */
+    /* a key is two words: its lowest bit, and the others. So one word of key 1 and one of 2 are 3 */
+    int split;
     /* a value changes by an atomic, which carries on what the fill released, and not behind a fence */
     int exchange;
     int counted_changes; /* a change of a value takes the version on, too */
@@ -66,6 +71,8 @@ struct lines_settings {
     int acquiring_slots;
     int pull;       /* an erase fills the slot with a key of the slot's home */
     unsigned moves; /* at most, for an insert */
+    /* times that an insert which finds no slot, and is told that one may come free, looks again */
+    unsigned waits;
     unsigned version_bits;
     enum lines_look look;
     enum lines_bug bug;
@@ -75,9 +82,9 @@ struct lines_settings {
 /* The program under these settings. */
 struct model lines_model(const struct lines_settings *, int weak);
 
-/* A table with these keys in these slots of their windows (names; -1: not in), each with the value `at
- * first`. 0: two want one slot. */
-int lines_table(const int8_t *names, uint8_t value, struct model_plan *);
+/* A table with these keys in these slots of their windows (names; -1: not in), each with its value. 0: two
+ * want one slot. */
+int lines_table(const int8_t *names, const uint8_t *values, struct model_plan *);
 unsigned lines_window(void); /* names of a home */
 
 #endif

@@ -141,10 +141,15 @@ uint32_t memory_do(const struct model *m, struct model_state *s, unsigned thread
     case ACT_WAIT:
         see(s, t, q, newest);
         return value;
-    default: /* ACT_UPDATE */
+    default: /* ACT_UPDATE; one that changes nothing has no order */
+        if (!holds(q, value)) {
+            struct model_request look = *q;
+            look.order = ORDER_RELAXED;
+            see(s, t, &look, newest);
+            return value;
+        }
         see(s, t, q, newest);
-        if (holds(q, value))
-            *fits = append(m, s, t, q, value + q->value);
+        *fits = append(m, s, t, q, value + q->value);
         return value;
     }
 }

@@ -28,6 +28,7 @@ struct lines_settings lines_settings_of(enum lines_shape shape, int one_word, in
                                .values = values,
                                .pull = 1,
                                .moves = shape == SHAPE_BOTH || shape == SHAPE_SLOTS ? 1 : 2,
+                               .waits = 1,
                                .version_bits = 16};
     memcpy(s.partner, shapes[shape].partner, sizeof s.partner);
     for (unsigned key = 0; key <= MODEL_KEYS; key++)
@@ -35,9 +36,10 @@ struct lines_settings lines_settings_of(enum lines_shape shape, int one_word, in
     return s;
 }
 
+/* What an operation can be: a kind; behind those come changes that change nothing. */
 static unsigned kinds_of(const struct lines_settings *s)
 {
-    return s->values ? KINDS : KIND_ASSIGN;
+    return s->values ? KINDS + (s->same ? KINDS - KIND_ASSIGN : 0) : KIND_ASSIGN;
 }
 
 static unsigned operations(struct plan_size size)
@@ -68,11 +70,30 @@ static int is_first_of_alike(const struct model_plan *p, const uint8_t *digits)
     return 1;
 }
 
+/* The operation of a digit, number i of the plan. *same: it is a change that changes nothing. */
+static struct model_op op_of(const struct lines_settings *s, unsigned digit, unsigned i, const uint8_t *keys,
+                             int torn, int *same)
+{
+    struct model_op op = {
+        .kind = (uint8_t)(digit / 2), .key = keys[digit % 2], .operand = (uint8_t)(s->values ? i + 1 : 0)};
+    if (op.kind >= KINDS) {
+        op.kind = (uint8_t)(op.kind - KINDS + KIND_ASSIGN);
+        op.operand = op.kind == KIND_ADD ? 0 : (uint8_t)(STARTING_VALUE + op.key);
+        *same = 1;
+    } else if (op.kind == KIND_INSERT && s->same) {
+        op.operand = (uint8_t)(STARTING_VALUE + op.key);
+    }
+    if (torn && op.kind == KIND_FIND)
+        op.key = keys[0] | keys[1];
+    return op;
+}
+
 int plans_get(const struct lines_settings *s, struct plan_size size, uint64_t number, struct model_plan *p)
 {
-    uint8_t digits[MODEL_THREADS * MODEL_EACH], keys[2];
+    uint8_t digits[MODEL_THREADS * MODEL_EACH], keys[2], values[MODEL_KEYS + 1];
     int8_t names[MODEL_KEYS + 1] = {-1};
     unsigned i = 0;
+    int same = !s->same;
     memset(p, 0, sizeof *p);
     for (unsigned t = 0; t < MODEL_THREADS && size.each[t]; t++)
         p->each[p->threads++] = size.each[t];
@@ -82,14 +103,12 @@ int plans_get(const struct lines_settings *s, struct plan_size size, uint64_t nu
     memcpy(keys, pairs[s->split ? 0 : number % 2], sizeof keys);
     number /= 2;
     for (unsigned key = 1; key <= MODEL_KEYS; key++, number /= lines_window() + 1)
-        names[key] = (int8_t)(number % (lines_window() + 1)) - 1;
-    if (!is_first_of_alike(p, digits) || !lines_table(names, STARTING_VALUE, p))
+        names[key] = (int8_t)(number % (lines_window() + 1)) - 1,
+        values[key] = (uint8_t)(STARTING_VALUE + key);
+    if (!is_first_of_alike(p, digits) || !lines_table(names, values, p))
         return 0;
     for (unsigned t = 0; t < p->threads; t++)
         for (unsigned k = 0; k < p->each[t]; k++, i++)
-            p->op[t][k] = (struct model_op){.kind = digits[i] / 2,
-                                            .key = torn && digits[i] / 2 == KIND_FIND ? keys[0] | keys[1]
-                                                                                      : keys[digits[i] % 2],
-                                            .operand = (uint8_t)(s->values ? i + 1 : 0)};
-    return 1;
+            p->op[t][k] = op_of(s, digits[i], i, keys, torn, &same);
+    return same;
 }

@@ -24,11 +24,19 @@ struct plan_size {
 };
 
 /* All operations on two keys (of one home, then of two), from every table that the shape can have with all
- * five keys in or out. */
+ * five keys in or out. Each operation has a value of its own; or, if it says so in the settings, the plans
+ * are those in which some change changes nothing, from a table or behind an insert: an add of 0, or an
+ * assign of the key's first value. */
 uint64_t plans_count(const struct lines_settings *, struct plan_size);
 
 /* The plan of a number below that; 0: it is the same as another, with threads exchanged, or its table is
  * none. After lines_model. */
 int plans_get(const struct lines_settings *, struct plan_size, uint64_t number, struct model_plan *);
+
+/* ---- named plans (model_cases.c) ----------------------------------------------------------------------- */
+
+/* Plans of the first exploration of the protocol, on the shape near: what each is for, by number; NULL: there
+ * is none. After lines_model. */
+const char *cases_get(const struct lines_settings *, unsigned number, struct model_plan *);
 
 #endif

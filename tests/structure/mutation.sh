@@ -104,7 +104,7 @@ check_owners() {
 check_nightly() {
     for k in 1 2 3; do scripts/nightly.sh --list $k/3; done | sort >"$scratch/mutation/slices"
     scripts/nightly.sh --list | sort | cmp - "$scratch/mutation/slices"
-    for kind in 'mutants .*any-match' 'schedules .*test_map( |$)' 'fuzz .*map_file( |$)' 'mutation 10/10$' 'whole .*model-32/32$' 'whole .*plans-64_64-2/12( |$)'; do
+    for kind in 'mutants .*any-match' 'schedules .*test_map( |$)' 'fuzz .*map_file( |$)' 'mutation 10/10$' 'whole .*model-64/64$' 'whole .*plans-64_64-2/12( |$)'; do
         [ "$(grep -cE "$kind" "$scratch/mutation/slices")" -eq 1 ] || echo "'$kind': $(grep -cE "$kind" "$scratch/mutation/slices") units"
     done
     attempt_fails "--only is 'all'" scripts/nightly.sh --only all 1/3
