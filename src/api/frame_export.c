@@ -33,8 +33,8 @@ static void release_schema(struct ArrowSchema *schema)
 static int begin_schema(struct ArrowSchema *s, const char *format, const char *name, int64_t children)
 {
     const size_t count = (size_t)children, format_bytes = strlen(format) + 1, name_bytes = strlen(name) + 1;
-    struct schema_data *d = zeroed(1, sizeof *d + count * (sizeof d->child[0] + sizeof *s->children) +
-                                          format_bytes + name_bytes);
+    struct schema_data *d =
+        zeroed(1, sizeof *d + count * (sizeof d->child[0] + sizeof *s->children) + format_bytes + name_bytes);
     memset(s, 0, sizeof *s);
     if (!d)
         return 0;
@@ -126,7 +126,7 @@ static int begin_array(struct ArrowArray *a, uint64_t rows, int64_t buffers, int
 {
     const size_t count = (size_t)children;
     struct array_data *d = zeroed(1, sizeof *d + count * (sizeof d->child[0] + sizeof *a->children) +
-                                          ((size_t)buffers + 1) * sizeof *a->buffers);
+                                         ((size_t)buffers + 1) * sizeof *a->buffers);
     memset(a, 0, sizeof *a);
     if (!d)
         return 0;

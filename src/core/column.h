@@ -22,7 +22,7 @@ struct table_column {
     struct table_type type;  /* of the rows; of a dictionary: of its values */
     struct table_type index; /* of a dictionary: of its indices; else all zero */
     int is_dictionary;
-    char *format;         /* Arrow's, of `type`: in `own`, or a block of its own */
+    char *format; /* Arrow's, of `type`: in `own`, or a block of its own */
     char own[8];
     unsigned char *extra; /* Arrow's metadata of the field, or NULL */
     uint64_t extra_bytes;
