@@ -362,7 +362,7 @@ static void segments(struct test *t)
             uint64_t cells = cases[i].segments * cases[i].m;
             if (t->kind == TEST_SIM && cells > (form ? 1u << 18 : 1u << 20)) /* the simulator's watchdog */
                 continue;
-            if (!test_drawn(t, i + form, test_size(t, 1, 4)))
+            if (!test_drawn(t, i + form, test_size(t, 2, 4)))
                 continue;
             p.segments = cases[i].segments;
             p.kind = form == 0   ? COHORT_FN_HASH

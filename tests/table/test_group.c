@@ -193,6 +193,8 @@ static void few(struct test *t)
     const uint64_t rounds = numbers * test_scale(t, 3, 10, 40);
     snprintf(level, sizeof level, "%s", asked ? asked : "");
     for (uint64_t round = 0; round < rounds; round++) {
+        if (!test_drawn(t, round / numbers, 3))
+            continue;
         cohort_context_options options = test_context_options(t);
         options.threads = threads[test_below(t, 3)];
         if (test_below(t, 3) == 0)
