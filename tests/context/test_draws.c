@@ -1,5 +1,5 @@
-/* test_draws.c: the parts of a case that the short form draws (test_drawn): each number has its share of them,
- * so many in a row have all, and a part does the same whichever others are done. */
+/* test_draws.c: the parts of a case that the short form draws (test_drawn): each number has its share of
+ * them, so many in a row have all, and a part does the same whichever others are done. */
 #include "test.h"
 
 #define PARTS 50u
