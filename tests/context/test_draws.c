@@ -46,8 +46,17 @@ static void all(struct test *t)
         EQUAL(t, run_parts(0, draw, 5, first), 0);
 }
 
+/* Tells which parts of which combinations are done: tests/structure counts them over many runs. */
+static void told(struct test *t)
+{
+    for (uint64_t part = 0; part < 3; part++)
+        if (test_drawn(t, part, 3))
+            printf("part %llu of %s\n", (unsigned long long)part, t->name);
+}
+
 const struct test_case test_cases[] = {
     {"shares", shares, TEST_NO_CONTEXT | TEST_ON_CPU},
     {"all", all, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"told", told, TEST_NO_CONTEXT | TEST_ON_SIM | TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {NULL, NULL, 0},
 };
