@@ -205,7 +205,8 @@ static void batches(struct test *t)
 {
     uint64_t rounds = test_scale(t, 2, test_size(t, 15, 3), test_size(t, 60, 6));
     for (uint64_t round = 0; round < rounds; round++)
-        ask(t, 40, test_size(t, 1200, 120));
+        if (test_drawn(t, round, 2))
+            ask(t, 40, test_size(t, 1200, 120));
 }
 
 /* A set that is one chunk: numbers close together or spread, few or many, or in runs; or every second number,

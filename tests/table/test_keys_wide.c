@@ -167,7 +167,7 @@ static void wide(struct test *t)
 static void widest(struct test *t)
 {
     const uint64_t rows = t->kind == TEST_SIM ? 45 : 300;
-    if (t->kind == TEST_SIM && !test_drawn(t, 0, 3))
+    if (!test_drawn(t, 0, 3))
         return;
     numbers(t, t->context, MOST, rows, rows / 3);
 }
