@@ -12,7 +12,8 @@
 # slow machine tries less, and fails nothing for it. With --quick or --ci among COHORT_TEST_ARGS there is
 # one turn.
 # In the short form the simulated GPU has a sixth of the combinations of a case (of memory, width and layout),
-# drawn by COHORT_TEST_DRAW: six numbers in a row have all of them.
+# drawn by COHORT_TEST_DRAW: six numbers in a row have all of them. By the same number cases that take long have
+# a share of their parts, on any device (test_drawn in tests/test.h); what is left out is told, a line a case.
 #
 #   JOBS=2                  tests that run at a time (default: the cores)
 #   TEST_BUDGET=840         seconds for all; COHORT_TEST_DEADLINE, seconds since 1970, may end them earlier

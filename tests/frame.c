@@ -122,6 +122,19 @@ int test_take(struct test *t, uint64_t share)
     return 0;
 }
 
+int test_drawn(struct test *t, uint64_t part, uint64_t of)
+{
+    t->parts++;
+    if (t->drawn && (part + t->draw) % of) {
+        t->not_drawn++;
+        return 0;
+    }
+    uint64_t x = t->first ^ test_mix(part + 1);
+    for (int i = 0; i < 4; i++)
+        t->random[i] = test_mix(x += 0x9e3779b97f4a7c15u);
+    return 1;
+}
+
 /* ---- contexts and counted memory ----------------------------------------------------------------------- */
 
 cohort_context_options test_context_options(const struct test *t)

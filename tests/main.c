@@ -122,7 +122,7 @@ static uint64_t hash_text(const char *text)
 
 static void seed_random(struct test *t)
 {
-    uint64_t x = t->seed ^ hash_text(t->name);
+    uint64_t x = t->first = t->seed ^ hash_text(t->name);
     for (int i = 0; i < 4; i++)
         t->random[i] = test_mix(x += 0x9e3779b97f4a7c15u);
     if (seed_draw_fix)
@@ -217,6 +217,20 @@ static enum test_device kind_of(const struct options *o)
     return !strncmp(o->device, "cpu", 3) ? TEST_CPU : !strncmp(o->device, "sim", 3) ? TEST_SIM : TEST_CUDA;
 }
 
+/* Combinations are drawn on the simulated GPU alone: that many numbers in a row have all of a case's. */
+static unsigned share_of(const struct options *o, const struct run *run)
+{
+    return kind_of(o) != TEST_SIM ? 1 : run->of >= 6 ? 6 : run->of;
+}
+
+/* The number that draws a case's parts changes when that which draws its combinations has been through all:
+ * each part meets each combination. Cases begin with different parts. */
+static void draw_parts(struct test *t, const struct options *o, const struct run *run)
+{
+    t->drawn = o->share && o->quick;
+    t->draw = o->draw / share_of(o, run) + test_mix(hash_text(run->name)) % 5040;
+}
+
 static int run_one(struct test *t, const struct options *o, const struct run *run)
 {
     jmp_buf leave;
@@ -231,6 +245,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     t->seed = o->seed;
     t->name = run->name;
     t->exit = &leave;
+    draw_parts(t, o, run);
     seed_random(t);
     hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
     test_count_files(t);
@@ -289,6 +304,14 @@ static void note_skip(struct totals *totals, const char *name, const char *why)
     totals->skipped++;
 }
 
+/* In a line for all of a case's. */
+static void note_parts(const struct test *t, struct totals *totals)
+{
+    char why[80];
+    snprintf(why, sizeof why, "%u of its %u parts were not drawn", t->not_drawn, t->parts);
+    note_skip(totals, t->name, why);
+}
+
 static double now(void)
 {
     struct timespec ts;
@@ -312,8 +335,10 @@ static void run_and_tell(const struct options *o, const struct run *run, struct 
                run->name, now() - start);
     for (unsigned i = 0; i < t.left_out && result == RUN_PASSED; i++)
         note_skip(totals, run->name, "a combination that this run left out (--ci takes all)");
+    if (t.not_drawn && result == RUN_PASSED)
+        note_parts(&t, totals);
     if (result == RUN_PASSED) {
-        totals->passed++;
+        totals->passed += t.parts == 0 || t.not_drawn < t.parts;
     } else if (result == RUN_SKIPPED) {
         note_skip(totals, run->name, t.skipped);
     } else {
@@ -382,7 +407,7 @@ static int is_drawn(const struct options *o, const struct run *run)
 {
     if (!o->share || !o->quick || kind_of(o) != TEST_SIM || (o->filter && !strstr(o->device, "arch=")))
         return 1;
-    const unsigned share = run->of >= 6 ? 6 : run->of;
+    const unsigned share = share_of(o, run);
     const uint64_t first = test_mix(hash_text(run->test_case->name) ^ hash_text(o->device));
     return (run->number + o->draw % share + first % share) % share == 0;
 }

@@ -10,7 +10,8 @@
  *              [--part K/N] [--stop]
  *
  * COHORT_TEST_DRAW=N in the environment: with --quick, the simulated GPU has a share of each case's
- * combinations of memory, width and layout, which N draws.
+ * combinations of memory, width and layout, and any device a share of a long case's parts (test_drawn). N
+ * draws both.
  *
  * A case is a function of the test alone: its context is new, its random numbers depend on the seed and on
  * its name. It fails by CHECK (goes on) or REQUIRE (leaves the case); it ends in leak checks: all that the
@@ -53,11 +54,14 @@ struct test {
     int quick, ci;           /* as told on the command line */
     uint64_t seed;           /* of the program; the case's random numbers come from `random` */
     uint64_t random[4];
+    int drawn;            /* parts are drawn (test_drawn), */
+    uint64_t draw;        /* by this number */
+    uint64_t first;       /* from which `random` began */
     struct ledger ledger; /* of `context` */
 
     /* the frame's own */
     const char *name;
-    unsigned failures, left_out;
+    unsigned failures, left_out, parts, not_drawn;
     char message[600], skipped[200];
     struct column *columns;
     uint64_t pool; /* bytes that the context held before the case */
@@ -130,6 +134,12 @@ _Noreturn void test_skip(struct test *, const char *format, ...) __attribute__((
 /* For cases that go over many combinations: whether this one is done, one of `share` by the case's random
  * numbers; all with --ci. What is left out is told, and counted among what was skipped. */
 int test_take(struct test *, uint64_t share);
+
+/* For cases that take long: whether this run does part `part` of `of`, numbered from 0. The short form does
+ * one of them, which COHORT_TEST_DRAW draws: a run for each number of `of` in a row does all. Without that
+ * variable, and in the other forms, all are done. A part that is done has random numbers of its own: it does
+ * the same whichever others are done. What is not drawn is told, and counted among what was skipped. */
+int test_drawn(struct test *, uint64_t part, uint64_t of);
 
 /* A case leaves as many files open as there were. This counts them anew, after what has opened some that stay
  * and are not the library's. */

@@ -117,6 +117,8 @@ static void bugs(struct test *t)
             s.same = bug == BUG_SAME_UNVALIDATED;
             if (bug == BUG_UNLOCK_STORES && !one_word)
                 continue; /* the word has nothing else in it */
+            if (!test_drawn(t, (uint64_t)bug + (unsigned)one_word, 3))
+                continue;
             CHECKF(t, is_caught(t, s, 0, lines_bug_names[bug]), "%s is not noticed (one_word %d)",
                    lines_bug_names[bug], one_word);
         }
@@ -134,6 +136,8 @@ static void orders(struct test *t)
     for (int one_word = 0; one_word < 2; one_word++)
         for (enum lines_word word = 0; word < LINES_WORDS; word++) {
             struct lines_settings s = lines_settings_of(SHAPE_NEAR, one_word, 1);
+            if (!test_drawn(t, (uint64_t)word + (unsigned)one_word, 3))
+                continue;
             s.relaxed[word] = 1;
             CHECKF(t, is_caught(t, s, 1, lines_word_names[word]),
                    "the word '%s' is relaxed, and nobody notices (one_word %d)", lines_word_names[word],
@@ -183,6 +187,8 @@ static void forms(struct test *t)
 {
     for (int form = 0; form < 8; form++) {
         struct lines_settings s = lines_settings_of(form & 4 ? SHAPE_PARTNER : SHAPE_NEAR, 1, 1);
+        if (!test_drawn(t, (uint64_t)form, 4))
+            continue;
         s.joined = form & 1;
         s.exchange = (form & 1) == 0;
         s.acquiring_slots = form >> 1 & 1;
@@ -198,6 +204,8 @@ static void two_words(struct test *t)
     for (unsigned i = 0; i < 3; i++)
         for (int weak = 0; weak < 2; weak++) {
             struct lines_settings s = lines_settings_of(tried[i], 1, 1);
+            if (!test_drawn(t, i + (unsigned)weak, 3))
+                continue;
             s.split = 1;
             must_hold(t, &s, weak, "keys of two words");
         }
@@ -319,6 +327,8 @@ static int plans_of(struct test *t, unsigned size, struct bounds most, int all)
                 const int large = shape == SHAPE_BOTH || shape == SHAPE_SLOTS,
                           small = t->ci && !size && !large;
                 if (all && large)
+                    continue;
+                if (!all && !test_drawn(t, (uint64_t)shape + (unsigned)(header + weak) + size, 3))
                     continue;
                 if (explore(&s, weak, sizes[size], t->seed, small && !all ? every : most, &tally, stdout))
                     return test_fail(t, __FILE__, __LINE__, "shape %s, header %d, weak %d: see above",

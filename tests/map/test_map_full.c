@@ -271,6 +271,8 @@ static struct trial colliding(struct subject *s, enum trial_kind kind, uint64_t 
 static void hostile_keys_growing(struct test *t)
 {
     for (cohort_winner winner = COHORT_WINNER_ANY; winner <= COHORT_WINNER_LAST; winner++) {
+        if (!test_drawn(t, winner, test_size(t, 1, 3)))
+            continue;
         cohort_map_options options = subject_options(t);
         options.capacity = length(t, 16000, 5000);
         struct subject s = subject_new(t, &options);

@@ -306,6 +306,8 @@ static void full(struct test *t)
     const uint64_t n = test_scale(t, 17000, 100000, 200000) / (alone ? 10 : 1);
     for (uint64_t threads = 1; threads <= 2; threads++)
         for (int law = FEW_KEYS; law < LAWS; law += t->quick ? 3 : 1) {
+            if (!test_drawn(t, (uint64_t)law / 3 + threads, 2))
+                continue;
             open_threads(t, threads);
             cohort_map_options options = subject_options(t);
             options.capacity = law == FEW_KEYS || law == SOME ? 20 : 200;

@@ -36,6 +36,9 @@ static void methods(struct test *t)
                     struct split_plan p = split_plan(test_size(t, 30011, 1009), edge_buckets[i]);
                     if (t->kind == TEST_SIM && p.m > 5000 && (unordered || key_bytes == 8) && t->quick)
                         continue;
+                    if (!test_drawn(t, (uint64_t)method + i + (unsigned)unordered * 2 + key_bytes / 4,
+                                    test_size(t, 1, 4)))
+                        continue;
                     p.method = (cohort_split_method)method;
                     p.unordered = unordered;
                     p.key_bytes = key_bytes;
@@ -69,6 +72,8 @@ static void patterns(struct test *t)
     for (int method = 0; method < METHODS; method++)
         for (enum key_pattern pattern = KEYS_RANDOM; pattern < KEY_PATTERNS; pattern++)
             for (int m = 0; m < 3; m++) {
+                if (!test_drawn(t, (uint64_t)pattern + (unsigned)m, test_size(t, 1, 3)))
+                    continue;
                 struct split_plan p = split_plan(test_size(t, 50021, 1511), (uint64_t[]){2, 32, 256}[m]);
                 p.method = (cohort_split_method)method;
                 p.unordered = method == COHORT_SPLIT_RESERVED;
@@ -329,6 +334,8 @@ static void large(struct test *t)
     for (int i = 0; i < 5; i++)
         for (unsigned key_bytes = 4; key_bytes <= 8; key_bytes += 4) {
             struct split_plan p = split_plan(test_size(t, n, 20011), m[i]);
+            if (!test_drawn(t, (uint64_t)i + key_bytes / 4, test_size(t, 1, 2)))
+                continue;
             if (t->kind == TEST_CUDA && t->quick && (i + key_bytes / 4 + t->memory) % 2)
                 continue;
             p.key_bytes = key_bytes;
@@ -354,6 +361,8 @@ static void segments(struct test *t)
             struct split_plan p = split_plan(cases[i].n, cases[i].m);
             uint64_t cells = cases[i].segments * cases[i].m;
             if (t->kind == TEST_SIM && cells > (form ? 1u << 18 : 1u << 20)) /* the simulator's watchdog */
+                continue;
+            if (!test_drawn(t, i + form, test_size(t, 2, 4)))
                 continue;
             p.segments = cases[i].segments;
             p.kind = form == 0   ? COHORT_FN_HASH

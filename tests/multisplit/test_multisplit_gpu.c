@@ -154,6 +154,8 @@ static void in_schedules(struct test *t, uint64_t count, void (*work)(struct tes
     for (uint64_t i = 0; i < count && !t->failures && !t->skipped[0]; i++) {
         uint64_t seed = t->seed + i;
         char text[80];
+        if (!test_drawn(t, i, 3))
+            continue;
         snprintf(text, sizeof text, "sim:%llu,memory=weak,live=%llu,schedule=%s", (unsigned long long)seed,
                  (unsigned long long)(2 + seed % 7), schedules[seed % 5]);
         t->device = text;

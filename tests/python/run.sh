@@ -28,11 +28,20 @@ done
 here=$build/python
 log=$here/install.log
 mkdir -p "$here"
+# What is installed is compiled when it is imported, which most of it never is, and stays so.
+unset PYTHONDONTWRITEBYTECODE
+# pip ENVIRONMENT COMMAND...: of the first environment, for any of them. The others have none of their own.
+pip() {
+    local environment=$1 command=$2
+    shift 2
+    timeout 300 "$here/venv/bin/pip" --python "$here/$environment/bin/python" "$command" --disable-pip-version-check -q "$@"
+}
 stamp=$("$python" --version; cat tests/python/requirements.txt)
 if [ "$(cat "$here/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$here/venv" "$here/empty"
-    { "$python" -m venv "$here/venv" && "$python" -m venv "$here/empty"; } >"$log" 2>&1 || skip "venv does not work"
-    timeout 300 "$here/venv/bin/pip" install --disable-pip-version-check -q --retries 0 --timeout 15 \
+    { "$python" -m venv "$here/venv" && "$python" -m venv --without-pip "$here/empty"; } >"$log" 2>&1 ||
+        skip "venv does not work"
+    timeout 300 "$here/venv/bin/pip" install --disable-pip-version-check -q --no-compile --retries 0 --timeout 15 \
         -r tests/python/requirements.txt >"$log" 2>&1 || skip "pip cannot install what tests/python/requirements.txt lists"
     echo "$stamp" >"$here/stamp"
 fi
@@ -43,21 +52,22 @@ failed() {
     echo "0 passed, 1 failed, 0 skipped"
     exit 1
 }
-rm -rf "$here/wheel"
-PATH="$here/venv/bin:$PATH" "$here/venv/bin/pip" wheel --disable-pip-version-check -q --no-deps --no-build-isolation -w "$here/wheel" \
-    -C cmake.define.COHORT_LIBRARY="$build/libcohort.a" bindings/python >"$log" 2>&1 || failed "the wheel is built" "$log"
+# wheel FOLDER LIBRARY EXPORT: the objects of the one are those of the other.
+wheel() {
+    rm -rf "${here:?}/$1"
+    PATH="$here/venv/bin:$PATH" pip venv wheel --no-deps --no-build-isolation -w "$here/$1" -C build-dir="$here/objects" \
+        -C cmake.define.COHORT_LIBRARY="$build/$2" -C cmake.define.COHORT_EXPORT="$3" bindings/python >"$log" 2>&1
+}
+rm -rf "$here/objects"
+wheel wheel libcohort.a OFF || failed "the wheel is built" "$log"
 # The same with the simulated GPU inside, for test_gpu*.py: beside the environments, never installed.
 if [ -f "$build/libcohort_sim.a" ]; then
-    rm -rf "$here/sim" "$here/sim-wheel"
-    PATH="$here/venv/bin:$PATH" "$here/venv/bin/pip" wheel --disable-pip-version-check -q --no-deps \
-        --no-build-isolation -w "$here/sim-wheel" -C cmake.define.COHORT_LIBRARY="$build/libcohort_sim.a" \
-        -C cmake.define.COHORT_EXPORT=ON bindings/python >"$log" 2>&1 &&
-        "$here/venv/bin/pip" install --disable-pip-version-check -q --no-index --no-deps \
-            --target "$here/sim" "$here"/sim-wheel/*.whl >>"$log" 2>&1 || failed "the wheel with the simulated GPU is built" "$log"
+    rm -rf "$here/sim"
+    wheel sim-wheel libcohort_sim.a ON &&
+        pip venv install --no-index --no-deps --target "$here/sim" "$here"/sim-wheel/*.whl >>"$log" 2>&1 || failed "the wheel with the simulated GPU is built" "$log"
 fi
 for environment in venv empty; do
-    "$here/$environment/bin/pip" install --disable-pip-version-check -q --no-index --no-deps --force-reinstall "$here"/wheel/*.whl \
-        >"$log" 2>&1 || failed "the wheel is installed" "$log"
+    pip "$environment" install --no-index --no-deps --force-reinstall "$here"/wheel/*.whl >"$log" 2>&1 || failed "the wheel is installed" "$log"
 done
 
 passed=0 bad=0
@@ -80,8 +90,8 @@ check "an environment with nothing else runs the examples in the docstrings" \
     empty/bin/python "$source/tests/python/doctests.py"
 if [ "$(cat "$here/audits/stamp" 2>/dev/null)" != "$(cat "$source/tests/python/audits.txt")" ]; then
     rm -rf "$here/audits"
-    { "$python" -m venv "$here/audits" && timeout 120 "$here/audits/bin/pip" install --disable-pip-version-check \
-        -q --retries 0 --timeout 15 -r "$source/tests/python/audits.txt" &&
+    { "$python" -m venv --without-pip "$here/audits" &&
+        pip audits install --no-compile --retries 0 --timeout 15 -r "$source/tests/python/audits.txt" &&
         cp "$source/tests/python/audits.txt" "$here/audits/stamp"; } >"$log" 2>&1 || rm -rf "$here/audits"
 fi
 # audited: the wheel needs no younger system than manylinux_2_34.

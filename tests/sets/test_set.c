@@ -7,6 +7,8 @@ static void updates(struct test *t)
 {
     uint64_t rounds = test_scale(t, 8, test_size(t, 60, 10), test_size(t, 300, 40));
     for (uint64_t round = 0; round < rounds; round++) {
+        if (!test_drawn(t, round, test_size(t, 1, 4)))
+            continue;
         struct working s;
         working_draw(t, &s, (int)test_below(t, 2));
         for (int step = 0; step < 8; step++) {
@@ -37,6 +39,8 @@ static void updates(struct test *t)
 static void pools(struct test *t)
 {
     for (int wide = 0; wide < 2; wide++) {
+        if (!test_drawn(t, (uint64_t)wide, test_size(t, 1, 2)))
+            continue;
         uint64_t n = 5 + test_below(t, 4);
         struct working s;
         working_open(t, &s, wide, COHORT_SET_CHUNKS, 0, n);
@@ -67,6 +71,8 @@ static void pools(struct test *t)
 static void borders(struct test *t)
 {
     for (int round = 0; round < 3; round++) {
+        if (!test_drawn(t, (uint64_t)round, test_size(t, 1, 3)))
+            continue;
         struct working s;
         working_open(t, &s, 1, COHORT_SET_CHUNKS, 0, 200);
         for (uint64_t chunks = 63; chunks <= 65; chunks++) {

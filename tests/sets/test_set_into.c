@@ -212,8 +212,9 @@ static void tight(struct test *t, uint64_t shared, uint64_t blocks)
 static void pools(struct test *t)
 {
     static const uint64_t shared[] = {0, 1, 5, 6, 7, 40};
-    for (int i = 0; i < 6; i++)
-        tight(t, shared[i], 6);
+    for (uint64_t i = 0; i < 6; i++)
+        if (test_drawn(t, i, test_size(t, 1, 3)))
+            tight(t, shared[i], 6);
 }
 
 /* The answer of sets that have members beyond the limit of the one that it goes into. */
@@ -289,7 +290,9 @@ static void full_and_none(struct test *t)
     static const int kinds[2][9] = {{ABSENT, ABSENT, ABSENT, FEW, FEW, FEW, FULL, FULL, FULL},
                                     {ABSENT, FEW, FULL, ABSENT, FEW, FULL, ABSENT, FEW, FULL}};
     const int *both[2] = {kinds[0], kinds[1]};
-    for (int round = 0; round < 8; round++) {
+    for (uint64_t round = 0; round < 8; round++) {
+        if (!test_drawn(t, round, test_size(t, 1, 4)))
+            continue;
         struct trial x = trial_of(t, both, 9);
         struct plain p[2] = {x.side[0].due, x.side[1].due};
         struct plains sides = {p, 2, 0};
@@ -434,7 +437,9 @@ static void taken_by_answers(struct test *t)
 {
     static const int dense[1] = {DENSE}, *const kinds[2] = {dense, dense};
     uint64_t *few = row_of(t, 60, 5, 1000);
-    for (int op = 0; op < 4; op++) {
+    for (uint64_t op = 0; op < 4; op++) {
+        if (!test_drawn(t, op, test_size(t, 1, 4)))
+            continue;
         struct trial x = trial_of(t, (const int **)kinds, 1);
         struct plain p = plain_of(few, 60);
         OK(t, working_change(&x.third, COHORT_SET_ADD, &p));

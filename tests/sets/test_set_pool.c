@@ -136,6 +136,8 @@ static void every_number(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 10, test_size(t, 60, 10), test_size(t, 400, 40));
          round++) {
+        if (!test_drawn(t, round, test_size(t, 1, 5)))
+            continue;
         struct working s;
         working_draw(t, &s, (int)test_below(t, 2));
         judge_pool(&s);
@@ -452,6 +454,8 @@ static void in_place(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 5, test_size(t, 100, 12), test_size(t, 500, 48));
          round++) {
+        if (!test_drawn(t, round, test_size(t, 1, 5)))
+            continue;
         struct working a, b;
         working_draw(t, &a, (int)test_below(t, 2));
         working_open(t, &b, a.wide, COHORT_SET_CHUNKS, test_below(t, 2) ? a.limit : 0, 300);
@@ -485,6 +489,8 @@ static void in_place_whole(struct test *t)
 {
     for (int round = 0; round < 8; round++) {
         cohort_sets_op op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
+        if (!test_drawn(t, (uint64_t)round, test_size(t, 1, 4)))
+            continue;
         struct working s[2];
         for (int i = 0; i < 2; i++) {
             working_open(t, &s[i], 0, round < 4 || i ? COHORT_SET_CHUNKS : COHORT_SET_FLAT, 9 << 16, 0);
@@ -533,6 +539,8 @@ static void in_vain(struct test *t)
 {
     enum { CHUNKS = 70 };
     for (int op = COHORT_SETS_AND; op <= COHORT_SETS_XOR; op++) {
+        if (!test_drawn(t, (uint64_t)op, test_size(t, 1, 2)))
+            continue;
         struct working s[3];
         uint64_t at[2][CHUNKS];
         for (uint64_t i = 0; i < CHUNKS; i++)

@@ -6,6 +6,8 @@ static void queries(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 15, test_size(t, 150, 15), test_size(t, 600, 50));
          round++) {
+        if (!test_drawn(t, round, test_size(t, 1, 3)))
+            continue;
         int wide = (int)test_below(t, 2);
         struct working s[3];
         cohort_set *working[3];

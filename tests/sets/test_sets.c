@@ -75,6 +75,8 @@ static void one(struct test *t)
 {
     for (uint64_t round = 0; round < rounds(t); round++)
         for (int shape = 0; shape < SHAPES; shape++) {
+            if (!test_drawn(t, round + (uint64_t)shape, test_size(t, 1, 3)))
+                continue;
             struct plains p = plains_new(1, (int)test_below(t, 2));
             p.at[0] = plain_draw(t, (enum shape)shape, p.wide);
             cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
@@ -539,6 +541,8 @@ static void apart(struct test *t)
         uint64_t chunks, last, blocks;
     } cases[] = {{4096, 5000, 6}, {4095, 5000, 1}, {4096, 4000, 0}, {4097, 30000, 6}};
     for (uint64_t i = 0; i < test_size(t, 4, test_scale(t, 2, 4, 4)); i++) {
+        if (!test_drawn(t, i, test_size(t, 1, 2)))
+            continue;
         const uint64_t chunks = cases[i].chunks, last = cases[i].last;
         const uint64_t pool = cases[i].blocks ? cases[i].blocks * 8192 : 2 * last,
                        apart = cases[i].blocks ? pool / 16 : chunks - 1 + last / 8,

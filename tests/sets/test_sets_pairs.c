@@ -325,7 +325,8 @@ static void shared_rounds(struct test *t)
 {
     const uint64_t rounds = test_scale(t, 12, 20, 50);
     for (uint64_t round = 0; round < rounds; round++)
-        ask_stretches(t, 400 + test_below(t, 300), (cohort_sets_op)(COHORT_SETS_OR + round % 3), 1);
+        if (test_drawn(t, round, 4))
+            ask_stretches(t, 400 + test_below(t, 300), (cohort_sets_op)(COHORT_SETS_OR + round % 3), 1);
 }
 
 /* A list of about so many members as one vector has, or two; or chunks side by side, or far apart. */
@@ -394,11 +395,16 @@ static void in_context(struct test *t, const char *level, uint64_t threads, void
 /* On a CPU also without vectors, and with those of AVX2 alone. */
 static void at_levels(struct test *t, void (*rounds)(struct test *))
 {
-    rounds(t);
-    if (t->kind != TEST_CPU)
+    static const char *const levels[] = {"plain", "avx2"};
+    if (t->kind != TEST_CPU) {
+        rounds(t);
         return;
-    in_context(t, "plain", 0, rounds);
-    in_context(t, "avx2", 0, rounds);
+    }
+    if (test_drawn(t, 0, 3))
+        rounds(t);
+    for (uint64_t i = 0; i < 2; i++)
+        if (test_drawn(t, 1 + i, 3))
+            in_context(t, levels[i], 0, rounds);
 }
 
 static void twos(struct test *t)

@@ -205,7 +205,8 @@ static void batches(struct test *t)
 {
     uint64_t rounds = test_scale(t, 2, test_size(t, 15, 3), test_size(t, 60, 6));
     for (uint64_t round = 0; round < rounds; round++)
-        ask(t, 40, test_size(t, 1200, 120));
+        if (test_drawn(t, round, 2))
+            ask(t, 40, test_size(t, 1200, 120));
 }
 
 /* A set that is one chunk: numbers close together or spread, few or many, or in runs; or every second number,
@@ -258,6 +259,8 @@ static void pairs(struct test *t)
 {
     uint64_t rounds = test_scale(t, 8, test_size(t, 20, 6), test_size(t, 100, 12)), n = 4;
     for (uint64_t round = 0; round < 4 * rounds; round++) {
+        if (!test_drawn(t, round / 4, test_size(t, 1, 4)))
+            continue;
         struct ask a = {.t = t, .desc = COHORT_SETS_QUERY_INIT};
         draw_chunks(&a, n);
         a.desc.op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
@@ -377,7 +380,8 @@ static void ask_each(struct test *t)
 static void each_rounds(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 12, test_size(t, 60, 20), test_size(t, 300, 50)); round++)
-        ask_each(t);
+        if (test_drawn(t, round, test_size(t, 1, 3)))
+            ask_each(t);
 }
 
 /* On a CPU with some threads. */
@@ -501,6 +505,8 @@ static void laws(struct test *t)
 {
     uint64_t rounds = test_scale(t, test_size(t, 8, 3), test_size(t, 30, 3), test_size(t, 100, 8));
     for (uint64_t round = 0; round < rounds; round++) {
+        if (!test_drawn(t, round, test_size(t, 1, 3)))
+            continue;
         struct plains p = plains_draw(t, 6, (int)(round / 2 % 2));
         plain_free(&p.at[0]); /* a full chunk, and another set in the same one */
         plain_free(&p.at[1]);

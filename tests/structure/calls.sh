@@ -6,8 +6,8 @@ objects=$build/CMakeFiles/cohort_objects.dir
 # lie there.
 arrows() {
     (cd "$objects" && find src -name '*.c.o') | sort | while read -r object; do
-        [ ! -f "${object%.o}" ] || (cd "$objects" && nm -A "$object" 2>/dev/null)
-    done | awk '
+        [ ! -f "${object%.o}" ] || echo "$object"
+    done | (cd "$objects" && xargs nm -A 2>/dev/null) | awk '
         { from = $1; sub(/\.o:.*/, "", from); name = $NF; kind = $(NF - 1) }
         kind ~ /^[TDBRVWC]$/ { home[name] = from }
         kind ~ /U$/ { n++; user[n] = from; used[n] = name }

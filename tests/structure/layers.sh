@@ -1,14 +1,15 @@
 # Which layer may include which, and what each file may hold. Sourced by run.sh.
 
+# These answer in REPLY: there are thousands of includes, and a process for each takes long.
 # layer PATH: the layer that a file of ours belongs to.
 layer() {
     case $1 in
-    include/cohort/device/*) echo device ;;
-    include/*) echo public ;;
-    src/*/*) echo "$1" | cut -d / -f 2 ;;
-    cli/* | bench/*) echo "$1" | cut -d / -f 1 ;;
-    tests/sim/*) echo sim ;;
-    *) echo other ;;
+    include/cohort/device/*) REPLY=device ;;
+    include/*) REPLY=public ;;
+    src/*/*) REPLY=${1#src/} REPLY=${REPLY%%/*} ;;
+    cli/* | bench/*) REPLY=${1%%/*} ;;
+    tests/sim/*) REPLY=sim ;;
+    *) REPLY=other ;;
     esac
 }
 
@@ -17,29 +18,32 @@ layer() {
 # contexts.
 below() {
     case $1 in
-    public) echo public ;;
-    device) echo device ;;
-    core) echo core backend shape public ;;
-    backend) echo backend core shape public ;;
-    api) echo api backend core io shape public ;;
-    io) echo io core public ;;
-    cpu) echo cpu backend core shape device public ;;
-    cuda) echo cuda backend core io shape device public ;;
-    shape) echo shape device ;;
-    kernels) echo kernels shape device ;;
-    cli | bench) echo cli bench public ;;
+    public) REPLY=public ;;
+    device) REPLY=device ;;
+    core) REPLY='core backend shape public' ;;
+    backend) REPLY='backend core shape public' ;;
+    api) REPLY='api backend core io shape public' ;;
+    io) REPLY='io core public' ;;
+    cpu) REPLY='cpu backend core shape device public' ;;
+    cuda) REPLY='cuda backend core io shape device public' ;;
+    shape) REPLY='shape device' ;;
+    kernels) REPLY='kernels shape device' ;;
+    cli | bench) REPLY='cli bench public' ;;
+    *) REPLY='' ;;
     esac
 }
 
 # resolve FILE NAME: the path of an included file of ours, or nothing.
 resolve() {
     local folder
-    for folder in "$(dirname "$1")" include src cli bench tests/sim; do
-        if [ -f "$folder/$2" ]; then
-            realpath --relative-to=. "$folder/$2"
+    for folder in "${1%/*}" include src cli bench tests/sim; do
+        REPLY=$folder/$2
+        if [ -f "$REPLY" ]; then
+            [[ $REPLY != *./* && $REPLY != *//* ]] || REPLY=$(realpath --relative-to=. "$REPLY")
             return
         fi
     done
+    REPLY=''
 }
 
 includes() {
@@ -47,19 +51,24 @@ includes() {
 }
 
 check_includes() {
-    local file name path from to
+    local file name path from to allowed
     find include src cli bench -path bench/peers -prune -o \( -name '*.[ch]' -o -name '*.cu' \) -print | sort |
         while read -r file; do
-            from=$(layer "$file")
+            layer "$file"
+            from=$REPLY
+            below "$from"
+            allowed=$REPLY
             includes "$file" | while read -r name; do
-                path=$(resolve "$file" "${name:1}")
-                to=$(layer "$path")
+                resolve "$file" "${name:1}"
+                path=$REPLY
+                layer "$path"
+                to=$REPLY
                 if [ -z "$path" ]; then
                     [ "${name:0:1}" = '<' ] || echo "$file: \"${name:1}\" is not there"
                     [[ ! ${name:1} =~ ^(cuda|nv) ]] || echo "$file: <${name:1}>: CUDA's headers are not needed to build"
                 elif [ "$to" = sim ]; then
                     [ "$from" = device ] || echo "$file: ${name:1}: only the device headers know the simulator"
-                elif [[ ! " $(below "$from") " =~ " $to " ]]; then
+                elif [[ ! " $allowed " =~ " $to " ]]; then
                     echo "$file: ${name:1}: $from must not include $to"
                 elif [[ $from =~ ^(cli|bench)$ && $to = public && $path != include/cohort.h ]]; then
                     echo "$file: ${name:1}: include <cohort.h>"
@@ -77,8 +86,8 @@ check_include_loops() {
     local file name path
     find include src cli bench -path bench/peers -prune -o -name '*.h' -print | while read -r file; do
         includes "$file" | while read -r name; do
-            path=$(resolve "$file" "${name:1}")
-            [ -z "$path" ] || echo "$file $path"
+            resolve "$file" "${name:1}"
+            [ -z "$REPLY" ] || echo "$file $REPLY"
         done
     done | loops_of
 }

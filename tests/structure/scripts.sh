@@ -127,6 +127,20 @@ check_draws() {
     [ "$(wc -l <"$scratch/drawn")" -le $((2 * $(wc -l <"$scratch/all"))) ] || echo "a draw has more than its share"
 }
 report "the short form on the simulated GPU has all combinations by six draws" "$(check_draws)"
+
+# Each part of a case meets each combination: three parts of ten combinations, by three times six numbers.
+check_parts() {
+    local program=$build/tests/test_draws draw met
+    for draw in $(seq 0 17); do
+        COHORT_TEST_DRAW=$draw "$program" --device sim:1 --quick | grep '^part ' >"$scratch/parts"
+        [ "$(wc -l <"$scratch/parts")" -le 10 ] || echo "number $draw has $(wc -l <"$scratch/parts") of 30 parts"
+        cat "$scratch/parts"
+    done | sort >"$scratch/parts.all"
+    grep -v '^part ' "$scratch/parts.all"
+    met=$(grep '^part ' "$scratch/parts.all" | uniq | wc -l)
+    [ "$met" -eq 30 ] || echo "$met of 30 parts in all"
+}
+report "each part of a case meets each combination" "$(check_parts)"
 report "record.sh tells what one turn did not reach" "$(check_rest)"
 report "record.sh tells what the long form came to, and what the time was up for" "$(check_turns)"
 

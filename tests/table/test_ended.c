@@ -108,8 +108,10 @@ static cohort_status sort_once(struct world *w)
 static void sorts(struct test *t)
 {
     const uint64_t distinct[] = {~0ull, 3, 0};
-    for (int i = 0; i < 6; i++) {
+    for (uint64_t i = 0; i < 6; i++) {
         struct world w;
+        if (!test_drawn(t, i, 3))
+            continue;
         world_open(&w, t, i < 3 ? 1 : 3, distinct[i % 3]);
         end_everywhere(&w, sort_once);
         world_close(&w);
@@ -146,8 +148,10 @@ static cohort_status index_once(struct world *w)
 static void keys(struct test *t)
 {
     const uint64_t distinct[] = {~0ull, 1000, 0};
-    for (int i = t->quick ? (int)test_below(t, 2) : 0; i < 6; i += t->quick ? 2 : 1) {
+    for (uint64_t i = 0; i < 6; i++) {
         struct world w;
+        if (!test_drawn(t, i, 6))
+            continue;
         world_open(&w, t, i < 3 ? 1 : 3, distinct[i % 3]);
         end_everywhere(&w, factorize_once);
         end_everywhere(&w, index_once);
@@ -214,6 +218,8 @@ static void joins(struct test *t)
 {
     for (uint64_t threads = 1; threads < 4; threads += 2) {
         struct world w;
+        if (!test_drawn(t, threads / 2, 2))
+            continue;
         world_open(&w, t, threads, ~0ull);
         end_everywhere(&w, probe_once);
         end_everywhere(&w, gather_once);
@@ -263,8 +269,10 @@ static cohort_status group_once(struct world *w)
 static void groups(struct test *t)
 {
     const uint64_t distinct[] = {3000, 0};
-    for (int i = 0; i < 4; i++) {
+    for (uint64_t i = 0; i < 4; i++) {
         struct world w;
+        if (!test_drawn(t, i, 4))
+            continue;
         world_open(&w, t, i < 2 ? 1 : 3, distinct[i % 2]);
         end_everywhere(&w, group_once);
         world_close(&w);

@@ -193,6 +193,8 @@ static void few(struct test *t)
     const uint64_t rounds = numbers * test_scale(t, 3, 10, 40);
     snprintf(level, sizeof level, "%s", asked ? asked : "");
     for (uint64_t round = 0; round < rounds; round++) {
+        if (!test_drawn(t, round / numbers, 3))
+            continue;
         cohort_context_options options = test_context_options(t);
         options.threads = threads[test_below(t, 3)];
         if (test_below(t, 3) == 0)
@@ -312,6 +314,8 @@ static void reproducible(struct test *t)
                                          {COHORT_AGGREGATE_MEAN, 0, "v", NULL}};
     const uint64_t n = test_size(t, 100000, 20000);
     for (uint32_t round = 0; round < 12; round++) {
+        if (!test_drawn(t, round, 4))
+            continue;
         uint32_t groups = round % 3 ? 1 + (uint32_t)test_below(t, 50) : 1;
         uint32_t *key = malloc(n * 4);
         double *value = malloc(n * 8), *first = calloc(2 * groups, 8), *other = calloc(2 * groups, 8);

@@ -256,6 +256,8 @@ static void memory(struct test *t)
     for (uint64_t n = 480000; n < test_scale(t, 2000000, 3000000, 6000000); n *= 3)
         for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
             const struct sides *s = &sides[i];
+            if (!test_drawn(t, i, 3))
+                continue;
             const uint64_t right = n / 80 * 80, left = right / 8 * s->left;
             const struct taken taken = memory_of(t, s, left, right);
             const uint64_t most = taken.build > taken.probe ? taken.build : taken.probe;

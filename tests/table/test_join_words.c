@@ -202,6 +202,8 @@ static void sizes(struct test *t)
     const uint64_t many = test_scale(t, 11, 13, 13);
     for (uint64_t i = 0; i < many; i++)
         for (int how = 0; how < 3; how++) {
+            if (!test_drawn(t, i + (unsigned)how, test_size(t, 1, 3)))
+                continue;
             uint64_t n = rows[i], other = rows[test_below(t, many)];
             check_size(t, other, n, n ? n : 1, 50, how);               /* each key once */
             check_size(t, n, other, 1 + other / 2, how ? 2 : 90, how); /* some twice */

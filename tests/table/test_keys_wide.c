@@ -149,6 +149,8 @@ static void wide(struct test *t)
     const uint64_t words = test_scale(t, 300000, 1200000, 3000000) / share;
     for (int threads = 1; threads <= 3; threads += 2)
         for (int i = 0; i < 8; i++) {
+            if (!test_drawn(t, (uint64_t)(i + threads / 2), 4))
+                continue;
             cohort_context_options options = test_context_options(t);
             cohort_context *context = NULL;
             options.threads = (uint64_t)threads;
@@ -165,6 +167,8 @@ static void wide(struct test *t)
 static void widest(struct test *t)
 {
     const uint64_t rows = t->kind == TEST_SIM ? 45 : 300;
+    if (!test_drawn(t, 0, 3))
+        return;
     numbers(t, t->context, MOST, rows, rows / 3);
 }
 

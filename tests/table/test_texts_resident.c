@@ -464,6 +464,8 @@ static void read_pairs(struct test *t, cohort_matches *m, struct answer *a)
 static void joins(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 10, 25, 80); round++) {
+        if (!test_drawn(t, round, test_size(t, 1, 3)))
+            continue;
         struct world w;
         cohort_frame *own[ADDS], *cpu[ADDS];
         cohort_join *join = NULL, *due = NULL;
