@@ -77,8 +77,11 @@ def test_strings_of_every_layout(type, form):
     codes, uniques = lc.factorize(a)
     assert [None if i < 0 else uniques[i] for i in codes] == rows and uniques.null_count == 0
     assert uniques.tolist() == [r for r in dict.fromkeys(rows) if r is not None]
-    got = dict(zip(*(x.tolist() for x in lc.value_counts(a))))
-    assert got == dict(collections.Counter(rows))
+    for dropna in (True, False):
+        got = dict(zip(*(x.tolist() for x in lc.value_counts(a, dropna=dropna))))
+        assert got == dict(collections.Counter(r for r in rows if r is not None or not dropna))
+    few, shares = lc.value_counts(a, ascending=True, normalize=True)
+    assert few.tolist()[-1] == rows[0] and shares.tolist() == [0.2, 0.2, 0.2, 0.4]
     some = strings(pa.string_view() if "string" in str(type) else pa.binary(), ["ü", "none", "pear"])
     assert lc.is_in(a, some).tolist() == [r in some.to_pylist() for r in rows]
     assert lc.is_in(a, some, invert=True).tolist() == [r not in some.to_pylist() for r in rows]
@@ -128,8 +131,9 @@ def test_numpy_strings():
     assert lc.is_in(a, np.array(["b"])).tolist() == [True, False, True]
     with pytest.raises((TypeError, ValueError)):
         lc.is_in(a, [1, 2])
+    assert lc.unique(np.array([["b", "a"], ["a", "a"]])).tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="2 dimensions"):
-        lc.unique(np.array([["a"]]))
+        lc.factorize(np.array([["a"]]))
 
 
 def test_nothing_is_copied():

@@ -98,6 +98,10 @@ bool same_length(const array *a, const array *b,
 PyObject *or_none(array *a);
 /* Room for what few keys have, before it is known how much that is: mostly one call does then. 0 for many. */
 Py_ssize_t room_for(Py_ssize_t keys);
+/* Passes of many elements, or bytes, are made without the GIL; NULL: they are few, and sooner done than it is
+ * let go and taken back. */
+PyThreadState *let_go(int64_t size);
+void take_back(PyThreadState *thread);
 int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
 
