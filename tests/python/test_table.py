@@ -453,5 +453,7 @@ def test_unique_rows_of_a_table():
     t = lc.Table({"a": [1, 1, 2, 1], "b": ["x", "x", None, "y"]})
     assert lc.unique(t).to_pydict() == {"a": [1, 1, 2], "b": ["x", "y", None]}
     assert lc.is_in(t, t[2:]).tolist() == [False, False, True, True]
-    keys, counts = lc.value_counts(t)
+    keys, counts = lc.value_counts(t, dropna=False)
     assert keys.to_pydict() == {"a": [1, 2, 1], "b": ["x", None, "y"]} and counts.tolist() == [2, 1, 1]
+    keys, counts = lc.value_counts(t)
+    assert keys.to_pydict() == {"a": [1, 1], "b": ["x", "y"]} and counts.tolist() == [2, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import array
 from typing import Any, Callable
 
 from . import _core
@@ -13,6 +13,12 @@ from ._table import Column, Table, _wrap, column_out, frame_of, on_context
 
 # Arrow's format of each type of Array.
 _FORMATS = ["", "C", "S", "I", "L", "c", "s", "i", "l", "f", "g", "b"]
+# A NaN and a 0 of each format of floats.
+_NAN = {
+    "e": array.array("H", [0x7E00, 0]),
+    "f": array.array("f", [float("nan"), 0]),
+    "g": array.array("d", [float("nan"), 0]),
+}
 
 
 def unique(frame: _core.Handle, numpy: Any, index: bool, inverse: bool, counts: bool, sorted: bool) -> Any:
@@ -58,16 +64,16 @@ def factorize(frame: _core.Handle, numpy: Any, sort: bool, sentinel: bool) -> tu
 
 
 def check_nan(frame: _core.Handle) -> None:
-    if any(format in "efg" for _, format, *_ in _core.frame_info(frame)[1]):
+    if any(format in _NAN for _, format, *_ in _core.frame_info(frame)[1]):
         raise TypeError("equal_nan: all NaNs are one element in columns with nulls; False is not supported")
 
 
 def _missing(column: _core.Handle) -> Array:
     """Which rows of one column are null or NaN, as booleans."""
     ((_, format, *_),) = _core.frame_info(column)[1]
-    if format in "efg":
-        nan_and_null = struct.pack(f"2{'efd'['efg'.index(format)]}", float("nan"), 0)
-        none = _core.frame_of_parts(column.context, (format, 2, 2, 1, b"\1", nan_and_null, None, None))
+    if format in _NAN:
+        parts = (format, 2, 2, 1, b"\1", _NAN[format].tobytes(), None, None)
+        none = _core.frame_of_parts(column.context, parts)
     else:
         none = _core.frame_gather(column, take_in([-1], "")[0])
     return _core.frame_is_in(column, none, True)
