@@ -15,9 +15,9 @@ from ._table import Column, Table, _wrap, column_out, frame_of, on_context
 _FORMATS = ["", "C", "S", "I", "L", "c", "s", "i", "l", "f", "g", "b"]
 # A NaN and a 0 of each format of floats.
 _NAN = {
-    "e": array.array("H", [0x7E00, 0]),
-    "f": array.array("f", [float("nan"), 0]),
-    "g": array.array("d", [float("nan"), 0]),
+    "e": array.array("H", [0x7E00, 0]).tobytes(),
+    "f": array.array("f", [float("nan"), 0]).tobytes(),
+    "g": array.array("d", [float("nan"), 0]).tobytes(),
 }
 
 
@@ -72,7 +72,7 @@ def _missing(column: _core.Handle) -> Array:
     """Which rows of one column are null or NaN, as booleans."""
     ((_, format, *_),) = _core.frame_info(column)[1]
     if format in _NAN:
-        parts = (format, 2, 2, 1, b"\1", _NAN[format].tobytes(), None, None)
+        parts = (format, 2, 2, 1, b"\1", _NAN[format], None, None)
         none = _core.frame_of_parts(column.context, parts)
     else:
         none = _core.frame_gather(column, take_in([-1], "")[0])
