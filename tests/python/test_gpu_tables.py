@@ -7,6 +7,7 @@ import others
 import pytest
 from on_gpu import KINDS, gpu, same, some, stream  # noqa: F401
 from others import Cudf, Cupy, Memory, Torch, read
+from test_threads import others_run
 
 import libcohort as lc
 from libcohort import _context, _core, _table
@@ -94,6 +95,19 @@ def test_a_table_goes_out_where_it_is():
     del schema, array
     gc.collect()
     assert Memory.alive == before - 2
+
+
+def test_a_stream_is_read_without_pythons_lock():
+    """That of a column on a GPU copies it when it is asked for the next array."""
+    column = lc.Table({"a": Cupy(np.arange(200_000))})["a"]
+    streams = [column.__arrow_c_stream__() for _ in range(100)]
+
+    class Given:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return streams.pop()
+
+    assert others_run(lambda: _core.view(Given(), "a"), 100)
+    assert _core.view(column, "a").tolist() == list(range(200_000))
 
 
 def test_nulls_of_the_gpu_go_out():
