@@ -166,8 +166,7 @@ done:
     return a;
 }
 
-/* Releases the schema. */
-static int type_of_schema(struct ArrowSchema *schema, const char *argument)
+int type_of_schema(struct ArrowSchema *schema, const char *argument)
 {
     int type = schema->dictionary ? 0 : type_of_arrow(schema->format);
     if (!type)
@@ -316,56 +315,6 @@ array *stream_failed(struct ArrowArrayStream *stream, const char *argument)
     PyErr_Format(PyExc_OSError, "%s: the stream reports: %s", argument,
                  why ? why : "an error without a text");
     return NULL;
-}
-
-/* What a stream has next. The producer is called without the GIL; one that is Python takes it by itself. */
-static int schema_of(struct ArrowArrayStream *stream, struct ArrowSchema *schema)
-{
-    int bad;
-    Py_BEGIN_ALLOW_THREADS bad = stream->get_schema(stream, schema);
-    Py_END_ALLOW_THREADS return bad;
-}
-static int next_of(struct ArrowArrayStream *stream, struct ArrowArray *next)
-{
-    int bad;
-    Py_BEGIN_ALLOW_THREADS bad = stream->get_next(stream, next);
-    Py_END_ALLOW_THREADS return bad;
-}
-
-static array *from_arrow_stream(PyObject *capsule, const char *argument)
-{
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
-    struct ArrowSchema schema;
-    if (!stream)
-        return NULL;
-    if (!stream->release) {
-        PyErr_Format(PyExc_ValueError, "%s: the stream was read already", argument);
-        return NULL;
-    }
-    if (schema_of(stream, &schema))
-        return stream_failed(stream, argument);
-    int type = type_of_schema(&schema, argument);
-    PyObject *chunks = type ? PyList_New(0) : NULL;
-    array *a = NULL;
-    while (chunks) {
-        struct ArrowArray from;
-        if (next_of(stream, &from)) {
-            stream_failed(stream, argument);
-            break;
-        }
-        if (!from.release) {
-            a = join_chunks(chunks, type);
-            break;
-        }
-        array *chunk = from_arrow(&from, type, argument);
-        if (!chunk || PyList_Append(chunks, (PyObject *)chunk)) {
-            DROP(chunk);
-            break;
-        }
-        Py_DECREF(chunk);
-    }
-    DROP(chunks);
-    return a;
 }
 
 /* view(object, argument): an Array of what the object holds. */
