@@ -155,14 +155,13 @@ def some(a):
     return [None, *(v for v in rows if v is not None)][:2] + (["none"] if isinstance(rows[0], str) else [99])
 
 
-@pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("case", CASES)
-def test_the_answer(case, form, data):
-    rows = DATA[data]
-    if form in STRINGS_ALONE and not isinstance(rows[0], str):
-        return
+def test_the_answer(case, form):
     call, oracle = CASES[case]
-    made = FORMS[form](rows)
-    assert plain(call(made)) == oracle(rows)
-    assert plain(lc.Column(made)) == rows  # nobody has written there
+    for name, rows in DATA.items():
+        if form in STRINGS_ALONE and not isinstance(rows[0], str):
+            continue
+        made = FORMS[form](rows)
+        assert plain(call(made)) == oracle(rows), name
+        assert plain(lc.Column(made)) == rows  # nobody has written there
