@@ -15,7 +15,7 @@ ARCHS ?=
 # The make that CMake calls is not told of this one.
 APART = env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS
 
-.PHONY: all help configure deps demo demo-python test check-quick bench figures wheel install debug asan ubsan tsan fuzz mutants mutation nightly \
+.PHONY: all help configure deps demo demo-python test check-quick bench figures wheel wheel-here install debug asan ubsan tsan fuzz mutants mutation nightly \
         format format-check clean
 
 all: configure
@@ -53,7 +53,7 @@ demo: deps
 	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target cohort_cli cpu_peers
 	@$(APART) examples/demo.sh $(BUILD)
 
-demo-python: wheel
+demo-python: wheel-here
 	@$(APART) examples/demo-python.sh $(BUILD)
 
 test:
@@ -69,8 +69,9 @@ bench: all
 figures: all
 	@$(BUILD)/cohort bench pages $$(grep -l '^<!-- figures:' README.md docs/*.md)
 
-# The library goes in as it was built: with the GPU's code if nvcc was found.
-wheel: configure
+# The library goes in as it was built: with the GPU's code if nvcc was found; of `make wheel` for every GPU.
+wheel: ARCHS := $(or $(ARCHS),all)
+wheel wheel-here: configure
 	@$(APART) cmake --build $(BUILD) -j $(JOBS) --target cohort_static
 	@$(APART) BUILD=$(BUILD) scripts/wheel.sh
 

@@ -19,10 +19,8 @@ for python in ${COHORT_PYTHON:-python3 python3.13 python3.12 python3.11} ''; do
 done
 [ -x "$here/venv/bin/python" ] || "$python" -m venv "$here/venv"
 pip="$here/venv/bin/pip --disable-pip-version-check -q"
-needed=$(grep -E '^numpy==' tests/python/requirements.txt)
-others=$(grep -E '^(pandas|polars|pyarrow)==' tests/python/requirements.txt)
-# shellcheck disable=SC2086
-$pip install --retries 0 $needed $others || $pip install $needed
+pins=tests/python/requirements.txt
+$pip install --retries 0 -c $pins numpy pandas polars pyarrow || $pip install -c $pins numpy
 $pip install --no-index --no-deps --force-reinstall "$build"/wheel/*.whl
 run="$here/venv/bin/python"
 

@@ -75,6 +75,7 @@ names() {
 # bench_croaring: fetches them, or says in one line why not. Only pyroaring itself is wanted as a source;
 # what pip builds its metadata with may come built (with ':all:' Cython would be compiled first, which takes
 # minutes).
+pins=$(dirname "$0")/../tests/python/requirements.txt
 croaring=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/cohort/croaring
 bench_croaring() {
     case $wanted in *bench*) ;; *) return ;; esac
@@ -84,12 +85,12 @@ bench_croaring() {
         return
     fi
     fetched=$(mktemp -d)
-    if timeout 300 python3 -m pip download -q --no-deps --no-binary pyroaring -d "$fetched" pyroaring==1.2.0 >/dev/null 2>&1 &&
+    if timeout 300 python3 -m pip download -q --no-deps --no-binary pyroaring -d "$fetched" -c "$pins" pyroaring >/dev/null 2>&1 &&
         tar -xzf "$fetched"/pyroaring-*.tar.gz -C "$fetched" && mkdir -p "$croaring" &&
         cp "$fetched"/pyroaring-*/pyroaring/roaring.h "$fetched"/pyroaring-*/pyroaring/roaring.c "$croaring"; then
         echo "deps: CRoaring, which is measured beside our sets, is in $croaring"
     else
-        echo "deps: CRoaring could not be fetched from PyPI (pyroaring 1.2.0); the bench of sets goes without" >&2
+        echo "deps: CRoaring could not be fetched from PyPI ($(grep pyroaring "$pins")); the bench of sets goes without" >&2
     fi
     rm -rf "$fetched"
 }
@@ -108,7 +109,7 @@ bench_tables() {
         return
     fi
     if python3 -m venv "$tables" >/dev/null 2>&1 &&
-        timeout 300 "$tables/bin/pip" install -q duckdb polars pandas pyarrow numpy >/dev/null 2>&1 &&
+        timeout 300 "$tables/bin/pip" install -q -c "$pins" duckdb polars pandas pyarrow numpy >/dev/null 2>&1 &&
         ln -sf python3 "$tables/bin/pandas-is-here"; then
         echo "deps: duckdb, polars and pandas, which are measured beside our tables and sums, are in $tables"
     else

@@ -161,10 +161,10 @@ else
 fi
 
 # More input than memory: the limit is far below the input's size.
-if { (ulimit -v 300000 && "$cohort" --version) >/dev/null; } 2>/dev/null && [ "$device" = cpu ]; then
-    { echo '>a'; yes NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN | tr -d '\n' | head -c 550000000; echo ACGTTGCAAC; } |
-        (ulimit -v 300000 && count --kmer 4 --threads 2 -) >printed 2>said
-    judge "550 MB in 300 MB of memory" test "$(wc -l <printed)" -eq 7
+if { (ulimit -v 500000 && "$cohort" --version) >/dev/null; } 2>/dev/null && [ "$device" = cpu ]; then
+    { echo '>a'; yes NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNN | tr -d '\n' | head -c 900000000; echo ACGTTGCAAC; } |
+        (ulimit -v 500000 && count --kmer 4 --threads 2 -) >printed 2>said
+    judge "900 MB in 500 MB of memory" test "$(wc -l <printed)" -eq 7
 else
     skip "more input than memory" "memory cannot be limited here"
 fi

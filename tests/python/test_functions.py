@@ -338,10 +338,14 @@ def test_unique_of_many(dtype, distinct):
 def test_few_floats_have_one_zero_and_one_nan(n):
     pool = np.array([-0.0, 0.0, np.nan, -np.nan, 1.5, -np.inf])
     a = np.random.default_rng(3).permutation(np.resize(pool, n))
-    values, counts = lc.value_counts(a, sort=False)
+    values, counts = lc.value_counts(a, sort=False, dropna=False)
     np.testing.assert_array_equal(values, [-np.inf, 0, 1.5, np.nan])
     assert not np.signbit(values[1]) and counts.sum() == len(a) and counts[3] == np.isnan(a).sum()
-    codes, uniques = lc.factorize(a)
+    same(lc.value_counts(a, sort=False)[0], values[:3])
+    codes, uniques = lc.factorize(a, use_na_sentinel=False)
     np.testing.assert_array_equal(uniques[codes], a)
     assert not np.signbit(uniques[uniques == 0]).any()
     assert len(uniques) == 4 and len(lc.unique(a)) == 4 and len(lc.unique(a, sorted=False)) == 4
+    codes, uniques = lc.factorize(a)
+    np.testing.assert_array_equal(np.where(codes < 0, np.nan, uniques[codes]), a)
+    assert len(uniques) == 3 and not np.signbit(uniques[uniques == 0]).any()

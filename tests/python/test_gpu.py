@@ -176,6 +176,39 @@ def test_distinct(type):
     assert lc.value_counts(Cupy(a))[1].tolist() == sorted(counts.tolist(), reverse=True)
 
 
+@pytest.mark.parametrize("type", ["f4", "f8"])
+def test_what_misses(type):
+    """NaNs have no number, are not counted, or are each its own; as on the CPU, and the answers stay there."""
+    a = some(type)
+    a[::4] = np.nan
+    for b in (a, a[:1], a[1:2], a[:0]):
+        with lc.device("cpu"):
+            due = [lc.factorize(b), lc.factorize(b, True), lc.factorize(b, False, False), lc.value_counts(b)]
+            due += [lc.value_counts(b, ascending=True, normalize=True), lc.value_counts(b, dropna=False)]
+            due += [lc.unique(b, True, True, True, equal_nan=False)]
+            due += [lc.unique(b, True, True, True, equal_nan=False, sorted=False)]
+        for c in (Cupy(b), Torch(b)):
+            got = [lc.factorize(c), lc.factorize(c, True), lc.factorize(c, False, False), lc.value_counts(c)]
+            got += [lc.value_counts(c, ascending=True, normalize=True), lc.value_counts(c, dropna=False)]
+            got += [lc.unique(c, True, True, True, equal_nan=False)]
+            got += [lc.unique(c, True, True, True, equal_nan=False, sorted=False)]
+            for x, y in zip(got, due, strict=True):
+                for part, whole in zip(x, y, strict=True):
+                    assert part.device == "cuda:0" and part.type == str(whole.dtype)
+                    assert str(part.tolist()) == str(whole.tolist())
+
+
+def test_columns_in_which_some_miss():
+    """In lists, which go to the GPU as columns."""
+    words = [1.5, None, float("nan"), 1.5, 2.0]
+    assert [x.tolist() for x in lc.value_counts(words)] == [[1.5, 2.0], [2, 1]]
+    assert lc.value_counts(words, dropna=False)[1].tolist() == [2, 1, 1, 1]
+    assert lc.value_counts(words, ascending=True, normalize=True)[1].tolist() == [1 / 3, 2 / 3]
+    for sort in (False, True):
+        assert [x.tolist() for x in lc.factorize(words, sort)] == [[0, -1, -1, 0, 1], [1.5, 2.0]]
+    assert [x.tolist() for x in lc.value_counts([3, None, 3, 4])] == [[3, 4], [2, 1]]
+
+
 def test_groups_of_numbers():
     dice = np.random.default_rng(1)
     k, v, x = dice.integers(0, 9, 500), dice.integers(-99, 99, 500), dice.integers(-99, 99, 500) / 4

@@ -3,12 +3,14 @@
 import gc
 
 import numpy as np
+import others
 import pytest
 from on_gpu import KINDS, gpu, same, some, stream  # noqa: F401
-from others import Cudf, Cupy, Memory, Torch
+from others import Cudf, Cupy, Memory, Torch, read
+from test_threads import others_run
 
 import libcohort as lc
-from libcohort import _table
+from libcohort import _context, _core, _table
 
 pytestmark = pytest.mark.usefixtures("gpu")
 TYPES = ["i4", "u4", "i8", "u8", "f4", "f8", "u1"]
@@ -50,6 +52,71 @@ def test_a_table_uses_the_memory_where_it_is(monkeypatch):
     del part
     gc.collect()
     assert Memory.alive == before
+
+
+def test_a_column_goes_out_where_it_is(monkeypatch):
+    """By Arrow's device interface, without a copy and without the host."""
+    a = some("i8")
+    given = Cupy(a)
+    c = lc.Table({"a": given, "b": some("u4")})["a"]
+    for call in ("to_host", "frame_export", "frame_stream"):
+        monkeypatch.setattr(_table._core, call, None)
+    pair = c.__arrow_c_device_array__()
+    assert _core.arrow_place(pair) == (2, 0)
+    out = _core.arrow_device_in(pair, "a", _context.current())
+    assert out._address == given.address
+    part = _core.arrow_device_in(c[3:9].__arrow_c_device_array__(), "a", _context.current())
+    assert part._address == given.address + 24
+    before = Memory.alive
+    del c, given, pair
+    gc.collect()
+    assert Memory.alive == before and read(out).tolist() == a.tolist() and read(part).tolist() == a.tolist()[3:9]
+    del out, part
+    gc.collect()
+    assert Memory.alive == before - 1
+
+
+def test_a_table_goes_out_where_it_is():
+    """With an event, which who takes it waits for; it is freed with the array, also after the table."""
+    a, b = some("i8"), some("f4")
+    given = Torch(a), Cupy(b)
+    t = lc.Table({"a": given[0], "b": given[1]})
+    schema, array = t.__arrow_c_device_array__()
+    format, names = others.schema_of(schema)
+    kind, ordinal, waits, rows, where = others.device_array_of(array)
+    assert (format, names, kind, ordinal, rows) == (b"+s", [b"a", b"b"], 2, 0, 70) and waits
+    assert where == [x.address for x in given]
+    joined = lc.join(t, {"a": a[:5]}, "a")
+    assert others.device_array_of(joined.__arrow_c_device_array__()[1])[3] == len(joined)
+    before = Memory.alive
+    del t, joined, given
+    gc.collect()
+    assert Memory.alive == before
+    del schema, array
+    gc.collect()
+    assert Memory.alive == before - 2
+
+
+def test_a_stream_is_read_without_pythons_lock():
+    """That of a column on a GPU copies it when it is asked for the next array."""
+    column = lc.Table({"a": Cupy(np.arange(200_000))})["a"]
+    streams = [column.__arrow_c_stream__() for _ in range(100)]
+
+    class Given:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return streams.pop()
+
+    assert others_run(lambda: _core.view(Given(), "a"), 100)
+    assert _core.view(column, "a").tolist() == list(range(200_000))
+
+
+def test_nulls_of_the_gpu_go_out():
+    made = lc.Table({"a": Torch(some("i8"))}).take([3, -1])
+    schema, array = made.__arrow_c_device_array__()
+    assert others.device_array_of(array)[3] == 2
+    with pytest.raises(ValueError, match="a: has nulls"):
+        _core.arrow_device_in(made["a"].__arrow_c_device_array__(), "a", _context.current())
+    assert made.to_pydict() == {"a": [some("i8").tolist()[3], None]}
 
 
 @pytest.mark.parametrize("Kind", KINDS)

@@ -5,7 +5,7 @@ import pytest
 
 import libcohort as lc
 
-pd = pytest.importorskip("pandas")
+pa, pd = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
 RNG = np.random.default_rng(5)
 NUMBERS = RNG.integers(-50, 50, 300)
 DATES = {
@@ -49,7 +49,7 @@ def test_distinct(name):
     for x, y in zip(lc.unique(a, return_counts=True, equal_nan=True), np.unique(a, return_counts=True)):
         same(x, y)
     same(lc.sort(lc.unique(a, sorted=False)), np.unique(a))
-    values, counts = lc.value_counts(a)
+    values, counts = lc.value_counts(a, dropna=False)
     assert values.dtype == a.dtype and dict(zip(values.tolist(), counts.tolist())) == dict(
         zip(*(x.tolist() for x in np.unique(a, return_counts=True)))
     )
@@ -77,6 +77,145 @@ def test_factorize_strings(sort, sentinel):
     theirs, values = pd.factorize(words, sort=sort, use_na_sentinel=sentinel)
     assert codes.tolist() == theirs.tolist()
     assert uniques.tolist() == [None if pd.isna(v) else v for v in values]
+
+
+def floats(n, distinct, dtype="f8"):
+    """A third of them NaN."""
+    a = RNG.integers(-distinct, distinct, n).astype(dtype) / 4
+    a[RNG.random(n) < 0.3] = np.nan
+    return a
+
+
+FLOATS = {f"{n} of {d}, {t}": floats(n, d, t) for n, d, t in (
+    (0, 1, "f8"), (1, 1, "f4"), (9, 3, "f8"), (30, 9, "f4"), (300, 50, "f8"), (5000, 3, "f4"), (5000, 5, "f8"),
+    (20_000, 900, "f8"), (5000, 10**6, "f4"), (20_000, 10**6, "f8"),
+)} | {"one NaN": np.array([np.nan]), "no NaN": np.array([2.5, 1, 2.5])}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_factorize_floats(name):
+    a = FLOATS[name]
+    for sort in (False, True):
+        for sentinel in (True, False):
+            for ours, theirs in zip(lc.factorize(a, sort, sentinel), pd.factorize(a, sort, sentinel)):
+                same(ours, theirs)
+    codes, values = lc.factorize(pa.array(a))  # not of numpy
+    assert isinstance(values, lc.Array) and codes.tolist() == pd.factorize(a)[0].tolist()
+
+
+def text(x):
+    return "missing" if pd.isna(x) else str(x)
+
+
+def same_counts(ours, theirs, sort):
+    """Ties in any order."""
+    assert ours[1].tolist() == (theirs.tolist() if sort else ours[1].tolist())
+    mine = sorted(zip(map(text, ours[0].tolist()), ours[1].tolist()))
+    assert mine == sorted(zip(map(text, theirs.index.to_numpy().tolist()), theirs.tolist()))
+
+
+@pytest.mark.parametrize("sort", [True, False])
+@pytest.mark.parametrize("ascending", [True, False])
+@pytest.mark.parametrize("dropna", [True, False])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_value_counts(sort, ascending, dropna, normalize):
+    words = np.array(["b", None, "a", "b", None, "c", "a", "b"], object)
+    times = {k: a for k, a in ARRAYS.items() if a.dtype.kind != "M" or a.dtype != "M8[D]"}
+    for a in (*FLOATS.values(), *times.values(), words):
+        ours = lc.value_counts(a, sort, ascending, normalize, None, dropna)
+        named = {"sort": sort, "ascending": ascending, "normalize": normalize, "dropna": dropna}
+        same_counts(ours, pd.Series(a).value_counts(**named), sort)
+        assert isinstance(ours[0], np.ndarray) and ours[1].dtype == ("f8" if normalize else "i8")
+        if a.dtype.kind == "f" and len(a) < 5000:  # as columns with nulls
+            column = pa.array([None if i % 3 else x for i, x in enumerate(a.tolist())], "f8")
+            theirs = pd.Series([x for x in column.to_pylist() if x is not None], dtype="f8")
+            many = theirs.value_counts(sort=False, dropna=dropna).to_dict()
+            got = dict(zip(*(x.tolist() for x in lc.value_counts(column, **(named | {"normalize": False})))))
+            nulls = got.pop(None, 0)
+            assert nulls == (0 if dropna else column.null_count)
+            assert sorted((text(k), n) for k, n in got.items()) == sorted((text(k), n) for k, n in many.items())
+
+
+def test_value_counts_order_of_ties():
+    a = np.array([3, 1, 2, 3, np.nan, np.nan, 0, 1.5])
+    for ascending in (False, True):
+        values, counts = lc.value_counts(a, ascending=ascending, dropna=False)
+        due = sorted(zip(counts, np.isnan(values), values), key=lambda c: (c[0] if ascending else -c[0], c[1:]))
+        np.testing.assert_array_equal(values, [v for _, _, v in due])
+        words = lc.value_counts(["d", "b", None, "d", "a", "b", "c"], ascending=ascending, dropna=False)[0]
+        assert words.tolist() == ([None, "a", "c", "d", "b"] if ascending else ["d", "b", None, "a", "c"])
+    values, counts = lc.value_counts(WITH_NAT, sort=False, dropna=False)
+    same(values, np.unique(WITH_NAT))
+    assert counts[-1] == np.isnat(WITH_NAT).sum()
+
+
+def test_value_counts_and_factorize_of_what_misses():
+    """Every layout of floats and strings that has nulls, and NaNs beside them."""
+    for a in (
+        pa.array([1.5, None, np.nan, 1.5, 2]),
+        pa.array([1.5, None, np.nan, 1.5, 2], "f4"),
+        pa.array(np.array([1.5, np.nan, np.nan, 1.5, 2], "f2")),
+        pa.array([1.5, None, np.nan, 1.5, 2]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, 0, 2]), pa.array([1.5, None, 2])),
+    ):
+        for b in (a, pa.chunked_array([a[:2], a[2:]])):
+            assert [x.tolist() for x in lc.value_counts(b)] == [[1.5, 2], [2, 1]]
+            assert sum(lc.value_counts(b, dropna=False)[1]) == 5
+            for sort in (False, True):
+                assert [x.tolist() for x in lc.factorize(b, sort)] == [[0, -1, -1, 0, 1], [1.5, 2]]
+                assert -1 not in lc.factorize(b, sort, False)[0].tolist()
+    words = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), pa.array(["x", None, "y"]))
+    assert [x.tolist() for x in lc.value_counts(words)] == [["x", "y"], [2, 1]]
+    rows = {"a": [1, None, 2, 1, 2], "b": [0.5, 1, np.nan, 0.5, 2]}
+    theirs = pd.DataFrame(rows)
+    for dropna in (True, False):
+        keys, counts = lc.value_counts(lc.Table(rows), dropna=dropna)
+        assert counts.tolist() == theirs.value_counts(dropna=dropna).tolist()
+        assert len(keys) == (2 if dropna else 4) and keys[:1].to_pydict() == {"a": [1], "b": [0.5]}
+
+
+@pytest.mark.parametrize("name", [*FLOATS, "nat"])
+def test_nans_that_differ(name):
+    a = (FLOATS | ARRAYS)[name]
+    for got, due in zip(
+        lc.unique(a, True, True, True, equal_nan=False), np.unique(a, True, True, True, equal_nan=False)
+    ):
+        same(got, due)
+    values, index, _, counts = np.unique(a, True, True, True, equal_nan=False)  # alone it has one NaT
+    same(lc.unique(a, equal_nan=False), values)
+    for got, due in zip(lc.unique(a, return_counts=True, equal_nan=False), (values, counts), strict=True):
+        same(got, due)
+    values, index, inverse, counts = lc.unique(a, True, True, True, equal_nan=False, sorted=False)
+    same(a[index], values)
+    same(values[inverse], a)
+    nans = (np.isnat if a.dtype.kind == "M" else np.isnan)(a).sum()
+    assert len(values) == len(np.unique(a)) + max(nans - 1, 0) and counts.sum() == len(a)
+    assert (np.diff(index)[: len(values) - nans - 1] > 0).all() and (np.diff(index)[len(values) - nans :] > 0).all()
+
+
+SHAPES = {
+    "rows": NUMBERS.reshape(30, 10),
+    "columns": NUMBERS.reshape(30, 10).T,
+    "floats": FLOATS["300 of 50, f8"].reshape(3, 10, 10),
+    "times": WITH_NAT.reshape(2, 150),
+    "words": np.array([["b", "a"], ["a", "c"]]),
+    "one": np.array(7),
+    "none": np.zeros((0, 3)),
+    "bytes": NUMBERS.astype("i1").reshape(10, 30)[::2, ::3],
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_distinct_of_several_dimensions(name):
+    a = SHAPES[name]
+    same(lc.unique(a), np.unique(a))
+    for at in range(8):
+        wants = bool(at & 1), bool(at & 2), bool(at & 4)
+        if any(wants):
+            for got, due in zip(lc.unique(a, *wants), np.unique(a, *wants), strict=True):
+                same(got, due)
+    values, inverse = lc.unique(a, return_inverse=True, sorted=False)
+    np.testing.assert_array_equal(values[inverse], a)
 
 
 def test_lookups():
@@ -123,7 +262,10 @@ def test_refused():
         refused(ValueError, "kind: .*'bubble'", call, NUMBERS, kind="bubble")
         refused(TypeError, "order: .*'field'", call, NUMBERS, order="field")
     refused(TypeError, "axis: .*one dimension.* 1", lc.unique, NUMBERS, axis=1)
-    refused(TypeError, "equal_nan: .*False", lc.unique, NUMBERS, equal_nan=False)
+    refused(TypeError, "equal_nan: .*False", lc.unique, [1.5, None], equal_nan=False)
+    assert lc.unique(["b", None, "a"], equal_nan=False).tolist() == ["a", "b", None]
+    refused(ValueError, "a: has 2 dimensions", lc.unique, SHAPES["rows"], axis=0)
+    refused(TypeError, "bins: .*3", lc.value_counts, NUMBERS, bins=3)
     refused(ValueError, "kind: .*'hash'", lc.is_in, NUMBERS, NUMBERS, kind="hash")
     refused(TypeError, "suffixes: .*'_x'", lc.join, LEFT, RIGHT, "k", suffixes="_x")
     refused(ValueError, "suffixes: .*two columns are named 'v'", lc.join, LEFT, RIGHT, "k", suffixes=("", None))
@@ -131,7 +273,7 @@ def test_refused():
 
 
 def test_an_array_is_a_stream():
-    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    pl = pytest.importorskip("polars")
     a = lc.sort([3, 1, 2])
     column = pa.chunked_array(a)
     assert column.to_pylist() == [1, 2, 3] and column.num_chunks == 1

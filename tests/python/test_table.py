@@ -17,6 +17,7 @@ import pytest
 from hypothesis import strategies as st
 
 import libcohort as lc
+from libcohort import _core, _table
 
 SETTINGS = hypothesis.settings(max_examples=60, deadline=None)
 STRINGS = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view()]
@@ -77,8 +78,11 @@ def test_strings_of_every_layout(type, form):
     codes, uniques = lc.factorize(a)
     assert [None if i < 0 else uniques[i] for i in codes] == rows and uniques.null_count == 0
     assert uniques.tolist() == [r for r in dict.fromkeys(rows) if r is not None]
-    got = dict(zip(*(x.tolist() for x in lc.value_counts(a))))
-    assert got == dict(collections.Counter(rows))
+    for dropna in (True, False):
+        got = dict(zip(*(x.tolist() for x in lc.value_counts(a, dropna=dropna))))
+        assert got == dict(collections.Counter(r for r in rows if r is not None or not dropna))
+    few, shares = lc.value_counts(a, ascending=True, normalize=True)
+    assert few.tolist()[-1] == rows[0] and shares.tolist() == [0.2, 0.2, 0.2, 0.4]
     some = strings(pa.string_view() if "string" in str(type) else pa.binary(), ["ü", "none", "pear"])
     assert lc.is_in(a, some).tolist() == [r in some.to_pylist() for r in rows]
     assert lc.is_in(a, some, invert=True).tolist() == [r not in some.to_pylist() for r in rows]
@@ -128,8 +132,9 @@ def test_numpy_strings():
     assert lc.is_in(a, np.array(["b"])).tolist() == [True, False, True]
     with pytest.raises((TypeError, ValueError)):
         lc.is_in(a, [1, 2])
+    assert lc.unique(np.array([["b", "a"], ["a", "a"]])).tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="2 dimensions"):
-        lc.unique(np.array([["a"]]))
+        lc.factorize(np.array([["a"]]))
 
 
 def test_nothing_is_copied():
@@ -143,6 +148,139 @@ def test_nothing_is_copied():
     assert pa.array(lc.Table({"n": n})["n"]).buffers()[1].address == n.__array_interface__["data"][0]
     part = pa.array(lc.Table({"n": n})[100:]["n"])
     assert part.buffers()[1].address + 8 * part.offset == n.__array_interface__["data"][0] + 800
+
+
+WHERE = {
+    **OTHERS,
+    **{str(type): strings(type) for type in STRINGS},
+    "dictionary": strings(pa.string()).dictionary_encode(),
+    "large dictionary": strings(pa.large_string()).dictionary_encode(),
+    "no nulls": pa.array(["x", "a text that is longer than twelve bytes"] * 500, pa.large_string()),
+}
+
+
+def width(type):
+    """Bytes a row of the first buffer behind that of nulls."""
+    views = pa.types.is_string_view(type) or pa.types.is_binary_view(type)
+    large = pa.types.is_large_string(type) or pa.types.is_large_binary(type)
+    small = pa.types.is_string(type) or pa.types.is_binary(type)
+    return 16 if views else 8 if large else 4 if small else type.bit_width // 8
+
+
+def addresses(a):
+    """Where the rows of an array of pyarrow lie, with all that they refer to, but for the bits of nulls: those of
+    a slice are shifted, where they do not begin with a byte."""
+    if isinstance(a, pa.ChunkedArray):
+        return [where for chunk in a.chunks for where in addresses(chunk)]
+    out = []
+    for part in [a.indices, a.dictionary] if isinstance(a, pa.DictionaryArray) else [a]:
+        _, first, *rest = part.buffers()
+        out += [first.address + part.offset * width(part.type), *(b.address for b in rest)]
+    return out
+
+
+@pytest.mark.parametrize("form", ["whole", "slice", "chunks", "table"])
+@pytest.mark.parametrize("name", WHERE)
+def test_columns_stay_where_they_are(name, form):
+    a = WHERE[name]
+    if name == "bool" and form in ("slice", "chunks"):
+        return  # their bits are shifted
+    if form == "slice":
+        a = a[1:]
+    elif form == "chunks":
+        a = pa.chunked_array([a[:1], a[1:]])
+    out = pa.table(lc.Table({"a": a}))["a"] if form == "table" else pa.chunked_array(lc.Column(a))
+    assert out.type == a.type and out.to_pylist() == a.to_pylist()
+    assert addresses(out) == addresses(a)
+    if form in ("whole", "table") and not isinstance(a, pa.DictionaryArray) and a.null_count:
+        assert out.chunk(0).buffers()[0].address == a.buffers()[0].address
+
+
+SERIES = {
+    "int64": [3, 1, 2],
+    "int64 with nulls": [3, None, 2],
+    "float64": [0.5, 1.5],
+    "strings": ["x", "a text that is longer than twelve bytes"] * 9,
+    "strings with nulls": ["x", None, "a text that is longer than twelve bytes"],
+    "times": [datetime.datetime(2030, 5, 1), datetime.datetime(1960, 5, 1)],
+    "dates": [datetime.date(2030, 5, 1), None],
+    "categories": ["x", "y", "x"],
+}
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+@pytest.mark.parametrize("name", SERIES)
+def test_series_stay_where_they_are(name, library):
+    """What a series lies in is told by what it exports to pyarrow."""
+    rows = SERIES[name]
+    if (library, name) == ("polars", "categories"):
+        return  # polars makes them anew whenever they go out
+    if library == "polars":
+        s = pl.Series(rows)
+    else:
+        dtype = {"categories": "category", "int64 with nulls": pd.ArrowDtype(pa.int64())}.get(name)
+        s = pd.Series(rows, dtype=pd.ArrowDtype(pa.date32()) if name == "dates" else dtype)
+    theirs = pa.chunked_array(s)
+    column = lc.Column(s)
+    assert addresses(pa.chunked_array(column)) == addresses(theirs) != []
+    assert pa.chunked_array(column).to_pylist() == theirs.to_pylist()
+    del s, theirs
+    gc.collect()
+    assert pa.chunked_array(column).to_pylist() == rows
+
+
+@pytest.mark.parametrize("type", ["int8", "uint64", "int32", "float32", "float64"])
+def test_numbers_of_series_stay_where_they_are(type):
+    a = np.arange(100).astype(type)
+    p = pd.Series(a, copy=False)
+    assert p.to_numpy().__array_interface__["data"][0] == a.__array_interface__["data"][0]
+    for s, where in (
+        (p, a.__array_interface__["data"][0]),
+        (p[10:], a.__array_interface__["data"][0] + 10 * a.itemsize),
+        (pl.Series(a), None),
+        (pd.Series(pa.array(a), dtype=pd.ArrowDtype(pa.from_numpy_dtype(a.dtype))), None),
+    ):
+        if where is None:
+            (where,) = addresses(pa.chunked_array(s))
+        assert _core.view(s, "a")._address == where == _table.take_any(s, "a")[0]._address
+    assert addresses(pa.array(lc.Table({"a": p})["a"])) == [a.__array_interface__["data"][0]]
+
+
+class OnDevice:
+    """Arrow's device interface and nothing else."""
+
+    def __init__(self, of):
+        self.of = of
+
+    def __arrow_c_device_array__(self, requested_schema=None, **wishes):
+        return self.of.__arrow_c_device_array__(requested_schema)
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_columns_go_out_by_the_device_interface(name):
+    a = WHERE[name]
+    c = lc.Column(a)
+    out = pa.array(OnDevice(c))
+    assert out.type == a.type and out.equals(a) and addresses(out) == addresses(a)
+    assert _core.arrow_place(c.__arrow_c_device_array__()) == (1, -1)
+    part = pa.array(OnDevice(c[1:]))
+    del c
+    gc.collect()
+    assert out.to_pylist() == a.to_pylist() and part.to_pylist() == a.to_pylist()[1:]
+
+
+def test_tables_go_out_by_the_device_interface():
+    rows = {"k": ["a", None, "b"], "v": [1, 2, 3], "d": [0.5, None, 2]}
+    t = lc.Table(pa.table(rows))
+    out = pa.record_batch(OnDevice(t))
+    assert out.to_pydict() == rows and out.schema.names == ["k", "v", "d"]
+    assert out["v"].buffers()[1].address == pa.array(t["v"]).buffers()[1].address
+    assert pa.record_batch(OnDevice(t[:0])).num_rows == 0
+    parts = lc.Table(pa.table({"x": pa.chunked_array([[1, 2], [3]])}))
+    assert pa.record_batch(OnDevice(parts)).to_pydict() == {"x": [1, 2, 3]}
+    t.__arrow_c_device_array__(requested_schema=None, wish=1)  # capsules that nobody takes
+    with pytest.raises(ValueError, match="not one column"):
+        _core.frame_export_device(t._handle, True)
 
 
 def test_every_library_comes_in_and_takes_out():
@@ -449,5 +587,7 @@ def test_unique_rows_of_a_table():
     t = lc.Table({"a": [1, 1, 2, 1], "b": ["x", "x", None, "y"]})
     assert lc.unique(t).to_pydict() == {"a": [1, 1, 2], "b": ["x", "y", None]}
     assert lc.is_in(t, t[2:]).tolist() == [False, False, True, True]
-    keys, counts = lc.value_counts(t)
+    keys, counts = lc.value_counts(t, dropna=False)
     assert keys.to_pydict() == {"a": [1, 2, 1], "b": ["x", None, "y"]} and counts.tolist() == [2, 1, 1]
+    keys, counts = lc.value_counts(t)
+    assert keys.to_pydict() == {"a": [1, 1], "b": ["x", "y"]} and counts.tolist() == [2, 1]

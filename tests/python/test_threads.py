@@ -2,13 +2,16 @@
 
 import concurrent.futures
 import os
+import sys
 import threading
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import libcohort as lc
+from libcohort import _core
 
 LONG = 60  # seconds that nothing here takes
 
@@ -271,3 +274,114 @@ def test_reads_are_on_the_threads_own_device():
     m.assign([1], [4])
     with lc.device("cpu", threads=1):
         assert m[1] == 4
+
+
+# ---- what is done without Python's lock
+
+
+def others_run(call, tries=300):
+    """Whether another thread gets Python's lock while the call lasts. The lock is not asked back for an hour, so
+    that it gets it only where the lock is let go; it may be too slow for that in one try."""
+    go, done, ran, over = threading.Lock(), threading.Lock(), [], []
+    go.acquire()
+    done.acquire()
+
+    def other():
+        while not over:
+            go.acquire()
+            ran.append(None)
+            done.release()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(3600)
+    thread = threading.Thread(target=other)
+    thread.start()
+    seen = False
+    try:
+        while not over:
+            tries -= 1
+            go.release()
+            call()
+            seen = bool(ran)
+            if seen or not tries:
+                over.append(None)
+            done.acquire()  # lets the other run if it has not
+            ran.clear()
+    finally:
+        sys.setswitchinterval(before)
+        go.release()  # it may wait for another turn
+        thread.join(LONG)
+    return seen
+
+
+class Given:
+    """A pair of Arrow's capsules, which come without a call of another library."""
+
+    def __init__(self, schema, array):
+        self.pair = schema, array
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.pair
+
+
+def arrow_of(array):
+    """A call that takes the array in; each takes its own pair of capsules."""
+    pairs = [Given(*array.__arrow_c_array__()) for _ in range(300)]
+    return lambda: _core.view(pairs.pop(), "a")
+
+
+BITS = pa.array(np.arange(2_000_000) % 3 == 0)
+BYTES = pa.Array.from_buffers(pa.int64(), 500_000, [None, pa.py_buffer(bytes(4_000_001))[1:]])
+PARTS = [_core.view(np.arange(n), "a") for n in (300_000, 10, 300_000)]
+LETS_GO = {
+    "bits": lambda: arrow_of(BITS),
+    "bits from the third on": lambda: arrow_of(BITS[3:]),
+    "misaligned": lambda: arrow_of(BYTES),
+    "chunks": lambda: lambda: _core.concat(PARTS, 8, "a"),
+    "comparing each": lambda: lambda: _core.among(PARTS[0], PARTS[1], False),
+}
+
+
+@pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no such lock")
+@pytest.mark.parametrize("name", LETS_GO)
+def test_large_passes_let_others_run(name):
+    assert others_run(LETS_GO[name]())
+
+
+@pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="there is no such lock")
+def test_few_elements_keep_the_lock():
+    """To let it go and to take it would be most of what they cost."""
+    few = [part[:10] for part in PARTS]
+    for call in (arrow_of(BITS[:99]), arrow_of(BYTES[:9]), lambda: _core.concat(few, 8, "a")):
+        assert not others_run(call)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 9, 16, 17, 100, 20_000])
+@pytest.mark.parametrize("first", [0, 1, 7, 8, 13])
+def test_bits_at_any_place(n, first):
+    flags = np.random.default_rng(n).random(n + first) < 0.5
+    assert _core.view(pa.array(flags)[first:], "a").tolist() == flags[first:].tolist()
+
+
+def test_a_stream_of_python_takes_the_lock_itself():
+    def batches():
+        for i in range(3):
+            time.sleep(0.001)
+            yield pa.record_batch({"x": pa.array(lc.sort([i, 0]))})
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.int64()}), batches())
+    with pytest.raises(TypeError, match="a: an Arrow array of the format"):
+        lc.sort(reader)  # of structs
+    stream = pa.chunked_array([[3, 1], [], [2]]).__arrow_c_stream__()
+
+    class Once:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return stream
+
+    assert lc.sort(Once()).tolist() == [1, 2, 3]
+
+
+def test_any_of_many_rows():
+    sets = lc.Sets([[5, 7], [7, 9], [1]])
+    rows = [[0, 1], [0, 2], [1, 1]] * 7000
+    assert sets.query("and", rows, want="any").tolist() == [True, False, True] * 7000

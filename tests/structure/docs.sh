@@ -199,3 +199,16 @@ if [ -x "$build/cohort" ]; then
 else
     skip "$commands" "the tool is not built"
 fi
+
+# Versions of PyPI's packages stand in one file, which has one of every package that a script names.
+check_pins() {
+    local pins=tests/python/requirements.txt word
+    git grep -nE '[a-z0-9]==[0-9]+\.[0-9]' -- '*.sh' '*.txt' '*.toml' Makefile .ci | grep -v "^$pins:"
+    git grep -hE '( -c "?\$pins"? |^(packages|audits)=")' -- '*.sh' |
+        sed -nE 's/.*( -c "?\$pins"? |^(packages|audits)=")([a-z0-9 -]+).*/\3/p' | tr ' ' '\n' | grep . | sort -u |
+        while read -r word; do
+            grep -q "^$word==" "$pins" || echo "$pins has no version of $word"
+        done
+    git grep -nE 'pip"? (install|download) ' -- '*.sh' Makefile .ci | grep -vE -e ' -c "?\$pins"? ' -e '--no-index'
+}
+report "versions of PyPI's packages stand in one file" "$(check_pins)"

@@ -3,10 +3,11 @@ alike."""
 
 from __future__ import annotations
 
+import array
 from typing import Any
 
 from . import _core, _keys, _numpy
-from ._arrays import BOOL, BYTES, F32, I32, I64, U32
+from ._arrays import BOOL, BYTES, F32, F64, I32, I64, U32
 from ._arrays import common, give_out, narrowed, storage, stored, take_in
 from ._context import current
 from ._gpu import context_for, together
@@ -16,6 +17,10 @@ from ._table import take_any
 WIDTH_32_0, WIDTH_32_32, WIDTH_64_0, WIDTH_64_32, WIDTH_64_64, WIDTH_128_64 = 1, 2, 3, 4, 5, 6
 INSERT, ASSIGN, ERASE, ADD, COUNT = 1, 2, 3, 4, 10
 ANY, FIRST, LAST = 0, 1, 2
+
+# The one NaN of each type of floats, and numpy's NaT.
+_NANS = {code: _core.view(array.array(kind, [float("nan")]), "") for code, kind in ((F32, "f"), (F64, "d"))}
+_NAT = _core.view(array.array("q", [-(2**63)]), "")
 
 # Up to so many pairs of a key and a value comparing each is faster than a table.
 _PAIRS = 1024
@@ -95,10 +100,11 @@ def unique(
     """The distinct elements, and on request where each occurs first, which one each element is, and how often
     each occurs.
 
-    As `numpy.unique`, also for strings, columns with nulls (which are last) and rows of tables. With
+    As `numpy.unique`, also for strings, columns with nulls (which are last) and rows of tables. A numpy array
+    of several dimensions is taken as one, and `axis` can be no other than the one there is. With
     `sorted=False` the elements are in no order, or in the order of their first occurrence if `return_index`
-    or `return_inverse` is asked for. All NaNs are one element: `equal_nan=False` is refused, as is another
-    `axis` than the one there is.
+    or `return_inverse` is asked for. All NaNs are one element; with `equal_nan=False` each is one of its own,
+    and they are last, in the order in which they occur. Columns of floats with nulls refuse that.
 
     >>> import libcohort
     >>> libcohort.unique([3, 1, 3, 2]).tolist()
@@ -107,11 +113,22 @@ def unique(
     >>> counts.tolist()
     [1, 1, 2]
     """
-    if axis is not None or not equal_nan:
+    if axis is not None:
         _numpy.check_axis(axis)
-        _numpy.check_nan(equal_nan)
+    elif getattr(a, "ndim", 1) != 1 and _numpy.is_array(a):
+        flat = unique(
+            a.reshape(-1),
+            return_index,
+            return_inverse,
+            return_counts,
+            equal_nan=equal_nan,
+            sorted=sorted,
+        )
+        return _numpy.shaped(flat, a.shape, 1 + return_index if return_inverse else 0)
     given, numpy = take_any(a, "a", True)
     if type(given) is not _core.Array:
+        if not equal_nan:
+            _keys.check_nan(given)
         return _keys.unique(given, numpy, return_index, return_inverse, return_counts, sorted)
     keys = stored(given, "a")
     first = return_index or return_inverse
@@ -131,13 +148,16 @@ def unique(
         parts = _keys.plain(_core.frame_unique(_keys.of_array(keys), sorted), keys._code), None, None, None
     else:
         parts = _unique_by_map(keys, sorted)
+    dates = numpy is not None and _numpy.are_dates(a)
+    if not equal_nan and (dates or keys._code in _NANS):
+        parts = _nans_apart(keys, parts, _NAT if dates else _NANS[keys._code])
     values, index, inverse, counts = parts
     out = [give_out(narrowed(values, given._code), numpy)]
     for wanted, part in ((return_index, index), (return_inverse, inverse), (return_counts, counts)):
         if wanted:
             out.append(give_out(part, numpy))
-    if numpy is not None and _numpy.are_dates(a):
-        if sorted:
+    if dates:
+        if sorted and equal_nan:
             out = _numpy.distinct(a, out, 1 + return_index if return_inverse else None)
         else:
             out[0] = out[0].view(a.dtype)
@@ -145,6 +165,36 @@ def unique(
 
 
 _Parts = tuple[_core.Array, Any, Any, Any]
+
+
+def _nans_apart(keys: _core.Array, parts: _Parts, nan: _core.Array) -> _Parts:
+    """Each NaN an element of its own, behind the others, in the order in which they occur. By the host's
+    memory."""
+    if keys._gpu is not None:
+        on = context_for(keys)
+        here: Any = [None if part is None else _core.to_host(part) for part in parts]
+        made = _nans_apart(_core.to_host(keys), tuple(here), nan)
+        there: Any = [None if part is None else _core.to_device(on, part) for part in made]
+        return tuple(there)
+    values, index, inverse, counts = parts
+    at = _core.among(nan, values, True)[0]
+    if at < 0:
+        return parts
+    rows = _core.compact(current(), _core.iota(len(keys), I64), _core.among(keys, nan, False), 0)
+    one = take_in([1], "")[0]
+    if inverse is not None:
+        inverse = _core.without_number(inverse, at, len(values) - 1)
+    return (
+        _put_last(values, at, _core.repeat(nan, len(rows))),
+        None if index is None else _put_last(index, at, rows),
+        inverse,
+        None if counts is None else _put_last(counts, at, _core.repeat(one, len(rows))),
+    )
+
+
+def _put_last(part: _core.Array, at: int, more: _core.Array) -> _core.Array:
+    """All but number `at`, and more behind them."""
+    return _core.concat([part[:at], part[at + 1 :], more], part._code, "")[0]
 
 
 def _unique_by_sort(keys: _core.Array, index: bool, inverse: bool, counts: bool) -> _Parts:
@@ -204,11 +254,11 @@ def _unique_by_rows(
     return values, firsts, _core.rows_among(on, keys, values) if inverse else None, many
 
 
-def _look_up(keys: _core.Array, numbers: _core.Array, asked: _core.Array) -> _core.Array:
-    """The numbers that go with the keys of 8 bytes that are asked for, which are all there."""
+def _look_up(keys: _core.Array, numbers: _core.Array, asked: _core.Array, missing: int = 0) -> _core.Array:
+    """The numbers that go with the keys of 8 bytes that are asked for."""
     map = _core.map_new(context_for(keys), WIDTH_64_64, max(len(keys), 1), 0)
     _core.map_change(map, INSERT, keys, numbers, ANY)
-    return _found(map, asked)
+    return _found(map, asked, missing)
 
 
 def _occurrences(keys: _core.Array, distinct: _core.Array) -> _core.Array:
@@ -218,8 +268,8 @@ def _occurrences(keys: _core.Array, distinct: _core.Array) -> _core.Array:
     return _found(map, distinct)
 
 
-def _found(map: _core.Handle, keys: _core.Array) -> _core.Array:
-    return _core.map_find(map, keys, I64, take_in([0], "")[0])[0]
+def _found(map: _core.Handle, keys: _core.Array, missing: int = 0) -> _core.Array:
+    return _core.map_find(map, keys, I64, take_in([missing], "")[0])[0]
 
 
 def _repeats(keys: _core.Array) -> int:
@@ -280,8 +330,9 @@ def factorize(
     """(codes, uniques): the distinct values in the order in which they occur, or in ascending order with
     `sort`, and which of them each element is.
 
-    As `pandas.factorize`: strings, dates and others too; a null (numpy's NaT too) has the code -1, or with
-    `use_na_sentinel=False` is a value like others. A hint of the size is not needed.
+    As `pandas.factorize`: strings, dates and others too. A null, a NaN and numpy's NaT have the code -1 and
+    are none of the values; with `use_na_sentinel=False` they are values like others. In rows of several
+    columns a NaN always is. A hint of the size is not needed.
 
     >>> import libcohort
     >>> codes, uniques = libcohort.factorize([30, 10, 30])
@@ -301,35 +352,76 @@ def factorize(
     else:
         codes, frame = _core.frame_factorize(_keys.of_array(keys), False, True)
         distinct = _keys.plain(frame, keys._code)
+    if use_na_sentinel and keys._code in _NANS:
+        codes, distinct = _without_nan(codes, distinct)
     out = give_out(codes, numpy), give_out(narrowed(distinct, given._code), numpy)
     if numpy is not None and _numpy.are_dates(values):
         return _numpy.numbered(values, *out, sort, use_na_sentinel)
     return out
 
 
-def value_counts(values: Any, *, sort: bool = True) -> tuple[Any, Any]:
-    """(distinct values, how often each occurs), the most frequent first, equally frequent ones in ascending
-    order; with `sort=False` all in ascending order.
+def _without_nan(codes: _core.Array, distinct: _core.Array) -> tuple[_core.Array, _core.Array]:
+    """The same without a number for NaN, whose code becomes -1."""
+    nan = _NANS[distinct._code]
+    if distinct._gpu is None:
+        at = _core.among(nan, distinct, True)[0]
+        if at >= 0:
+            codes = _core.without_number(codes, at, -1)
+            distinct = _put_last(distinct, at, distinct[:0])
+        return codes, distinct
+    on = context_for(distinct)
+    at = _core.rows_among(on, _core.to_device(on, nan), distinct)[0]
+    if at < 0:
+        return codes, distinct
+    before = _core.iota(len(distinct), I64, on)
+    kept = _core.concat([before[:at], before[at + 1 :]], I64, "", on)[0]
+    codes = _look_up(kept, before[: len(kept)], codes, -1)
+    return codes, _core.concat([distinct[:at], distinct[at + 1 :]], distinct._code, "", on)[0]
+
+
+def value_counts(
+    values: Any,
+    sort: bool = True,
+    ascending: bool = False,
+    normalize: bool = False,
+    bins: None = None,
+    dropna: bool = True,
+) -> tuple[Any, Any]:
+    """(distinct values, how often each occurs), the most frequent first, or last with `ascending`.
+
+    Arguments as pandas has them: nulls, NaNs and numpy's NaTs are left out unless `dropna=False`, and so are
+    rows of tables that have one; `normalize` gives shares of what is counted. `bins` are refused. Equally
+    frequent values are in ascending order if they are plain numbers, else (strings, nulls, several columns)
+    in that in which they occur first. With `sort=False` all are in ascending order, NaNs and nulls last.
 
     >>> import libcohort
     >>> values, counts = libcohort.value_counts([7, 5, 7])
     >>> values.tolist(), counts.tolist()
     ([7, 5], [2, 1])
+    >>> libcohort.value_counts([7, 5, 7, 7], normalize=True)[1].tolist()
+    [0.75, 0.25]
     """
+    if bins is not None:
+        _numpy.check_bins(bins)
     given, numpy = take_any(values, "values", True)
     if type(given) is not _core.Array:
-        return _keys.value_counts(given, numpy, sort)
+        return _keys.value_counts(given, numpy, sort, ascending, normalize, dropna)
     keys = stored(given, "values")
     if keys._gpu is None and _repeats(keys) >= _COUNTED:
         keys, many = _keys.counted(_keys.of_array(keys), keys._code)
     else:
         keys, _, _, many = _unique_by_sort(keys, False, False, True)
+    dates = numpy is not None and _numpy.are_dates(values)
+    if dropna and keys._code in _NANS and len(keys) and keys[-1] != keys[-1]:
+        keys, many = keys[:-1], many[:-1]
+    elif dates and len(keys) and keys[0] == _NAT[0]:
+        keys, many = (x[1:] if dropna else _put_last(x, 0, x[:1]) for x in (keys, many))
     if sort:
-        many, _, keys = _core.sort(context_for(keys), many, True, False, keys)
+        many, _, keys = _core.sort(context_for(keys), many, not ascending, False, keys)
     out = give_out(narrowed(keys, given._code), numpy)
-    if numpy is not None and _numpy.are_dates(values):
+    if dates:
         out = out.view(values.dtype)
-    return out, give_out(many, numpy)
+    return out, give_out(_core.shares(many) if normalize else many, numpy)
 
 
 def _alike(a: _core.Array, b: _core.Array, names: tuple[str, str]) -> tuple[_core.Array, _core.Array]:

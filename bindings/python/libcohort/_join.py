@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 from . import _core
 from ._context import current
+from ._errors import ArgumentError
 from ._table import Column, Table, _wrap, on_context
 
 _KINDS = {"inner": 0, "left": 1, "right": 2, "full": 3, "outer": 3, "semi": 4, "anti": 5}
@@ -34,8 +35,10 @@ def _table(data: Any, argument: str) -> Table:
     """On this thread's context."""
     try:
         table: Table = data if isinstance(data, Table) else Table(data)
-    except TypeError as error:
-        raise TypeError(f"{argument}: {error}") from None
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError, ArgumentError):
+            raise
+        raise type(error)(f"{argument}: {error}") from None
     context = current()
     if table._handle.context is context:
         return table

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import array
 from typing import Any, Callable
 
 from . import _core
-from ._arrays import BYTES, F32, F64, I8, U64, Array, give_out
+from ._arrays import I64, Array, give_out, take_in
 from ._context import current
 from ._errors import ArgumentError
 from ._table import Column, Table, _wrap, column_out, frame_of, on_context
 
 # Arrow's format of each type of Array.
 _FORMATS = ["", "C", "S", "I", "L", "c", "s", "i", "l", "f", "g", "b"]
+# A NaN and a 0 of each format of floats.
+_NAN = {
+    "e": array.array("H", [0x7E00, 0]).tobytes(),
+    "f": array.array("f", [float("nan"), 0]).tobytes(),
+    "g": array.array("d", [float("nan"), 0]).tobytes(),
+}
 
 
 def unique(frame: _core.Handle, numpy: Any, index: bool, inverse: bool, counts: bool, sorted: bool) -> Any:
@@ -42,12 +49,39 @@ def _firsts(codes: _core.Array, distinct: int) -> tuple[_core.Array, _core.Array
 
 
 def factorize(frame: _core.Handle, numpy: Any, sort: bool, sentinel: bool) -> tuple[Any, Any]:
-    """As pandas: null has no number."""
+    """As pandas: null and NaN have no number."""
     codes, keys = _core.frame_factorize(frame, not sentinel, True)
+    if sentinel and _core.frame_misses(keys) and _core.frame_shape(keys)[1] == 1:
+        missing = _missing(keys)
+        nan = _rows(keys, missing)
+        if len(nan):
+            keys = _core.frame_gather(keys, _rows(keys, _core.opposite(missing)))
+            codes = _core.without_number(codes, nan[0], -1)
     if sort:
         keys = _core.frame_unique(keys, True)
         codes = _core.frame_index_in(frame, keys, True)
     return give_out(codes, numpy), column_out(keys, numpy)
+
+
+def check_nan(frame: _core.Handle) -> None:
+    if any(format in _NAN for _, format, *_ in _core.frame_info(frame)[1]):
+        raise TypeError("equal_nan: all NaNs are one element in columns with nulls; False is not supported")
+
+
+def _missing(column: _core.Handle) -> Array:
+    """Which rows of one column are null or NaN, as booleans."""
+    ((_, format, *_),) = _core.frame_info(column)[1]
+    if format in _NAN:
+        parts = (format, 2, 2, 1, b"\1", _NAN[format], None, None)
+        none = _core.frame_of_parts(column.context, parts)
+    else:
+        none = _core.frame_gather(column, take_in([-1], "")[0])
+    return _core.frame_is_in(column, none, True)
+
+
+def _rows(frame: _core.Handle, mask: Array) -> Array:
+    """The rows where a mask is set."""
+    return _core.compact(frame.context, _core.iota(len_of(frame), I64), mask, 0)
 
 
 def plain(column: _core.Handle, code: int) -> Array:
@@ -66,9 +100,20 @@ def counted(frame: _core.Handle, code: int) -> tuple[Array, Array]:
     return plain(keys, code), counts
 
 
-def value_counts(frame: _core.Handle, numpy: Any, sort: bool) -> tuple[Any, Any]:
+def value_counts(
+    frame: _core.Handle, numpy: Any, sort: bool, ascending: bool, normalize: bool, dropna: bool
+) -> tuple[Any, Any]:
     keys, counts = _core.frame_value_counts(frame, not sort)
-    return column_out(keys, numpy), give_out(counts, numpy)
+    if dropna and _core.frame_misses(keys):
+        for at in range(_core.frame_shape(keys)[1]):
+            missing = _missing(_core.frame_select(keys, [at], [""]))
+            rows = _rows(keys, _core.opposite(missing))
+            if len(rows) < len(counts):
+                keys, counts = _core.frame_gather(keys, rows), _core.take(counts, rows)
+    if sort and ascending:
+        counts, order, _ = _core.sort(keys.context, counts, False, True, None)
+        keys = _core.frame_gather(keys, order)
+    return column_out(keys, numpy), give_out(_core.shares(counts) if normalize else counts, numpy)
 
 
 def alike(a: Any, b: Any, names: tuple[str, str]) -> tuple[_core.Handle, _core.Handle]:

@@ -28,9 +28,20 @@ def check_kind_of_lookup(kind: Any) -> None:
         raise ValueError(f"kind: must be None, sort or table, not {kind!r}")
 
 
-def check_nan(equal_nan: Any) -> None:
-    if not equal_nan:
-        raise TypeError("equal_nan: all NaNs are one element; False is not supported")
+def check_bins(bins: Any) -> None:
+    raise TypeError(f"bins: values are counted as they are, and {bins!r} was given")
+
+
+def is_array(a: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(a, numpy.ndarray)
+
+
+def shaped(out: Any, shape: tuple[int, ...], inverse: int) -> Any:
+    """What unique answers of an array of this shape: number `inverse` of the parts has it too; 0: none has."""
+    if not inverse:
+        return out
+    return tuple(part.reshape(shape) if i == inverse else part for i, part in enumerate(out))
 
 
 def are_dates(a: Any) -> bool:

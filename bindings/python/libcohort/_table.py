@@ -204,6 +204,13 @@ class _Frame:
         """Arrow's C data interface: one array, without a copy where there is one chunk."""
         return _core.frame_export(self._handle, self._as_column)
 
+    def __arrow_c_device_array__(
+        self, requested_schema: object = None, **wishes: object
+    ) -> tuple[object, object]:
+        """Arrow's device interface: one array in the memory of the context's device, a GPU's too. Without a copy
+        where there is one chunk. Dictionaries on a GPU refuse it."""
+        return _core.frame_export_device(self._handle, self._as_column)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's C stream interface: chunk by chunk, without a copy."""
         return _core.frame_stream(self._handle, self._as_column)

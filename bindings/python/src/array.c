@@ -101,6 +101,18 @@ static void array_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+PyThreadState *let_go(int64_t size)
+{
+    enum { MANY = 1 << 14 };
+    return size > MANY ? PyEval_SaveThread() : NULL;
+}
+
+void take_back(PyThreadState *thread)
+{
+    if (thread)
+        PyEval_RestoreThread(thread);
+}
+
 array *array_of(PyObject *object, const char *argument)
 {
     if (is_array(object))

@@ -98,6 +98,24 @@ static bool bit(const uint8_t *bits, int64_t i)
     return bits[i >> 3] >> (i & 7) & 1;
 }
 
+/* Bits from .. from + n as a byte each. */
+static void unpack(const uint8_t *bits, int64_t from, uint8_t *bytes, int64_t n)
+{
+    int64_t i = 0;
+    PyThreadState *thread = let_go(n);
+    for (; i < n && (from + i) % 8; ++i)
+        bytes[i] = bit(bits, from + i);
+    bits_to_bytes(bits + (from + i) / 8, bytes + i, (Py_ssize_t)(n - i));
+    take_back(thread);
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+    PyThreadState *thread = let_go((int64_t)bytes);
+    memcpy(to, from, bytes);
+    take_back(thread);
+}
+
 int64_t arrow_nulls(const struct ArrowArray *from)
 {
     const uint8_t *validity = from->n_buffers ? from->buffers[0] : NULL;
@@ -105,8 +123,10 @@ int64_t arrow_nulls(const struct ArrowArray *from)
     if (!validity || nulls >= 0)
         return validity ? nulls : 0;
     nulls = 0;
+    PyThreadState *thread = let_go(from->length);
     for (int64_t i = 0; i < from->length; ++i)
         nulls += !bit(validity, from->offset + i);
+    take_back(thread);
     return nulls;
 }
 
@@ -131,10 +151,9 @@ array *from_arrow(struct ArrowArray *from, int type, const char *argument)
     if (type == TYPE_BOOL || (uintptr_t)first % bytes || !first) {
         a = array_new(type, first ? (Py_ssize_t)from->length : 0);
         if (a && first && type == TYPE_BOOL)
-            for (int64_t i = 0; i < from->length; ++i)
-                ((uint8_t *)a->data)[i] = bit((const uint8_t *)data, from->offset + i);
+            unpack((const uint8_t *)data, from->offset, a->data, from->length);
         else if (a && first)
-            memcpy(a->data, first, bytes * (size_t)from->length);
+            copy(a->data, first, bytes * (size_t)from->length);
     } else if ((a = array_empty(type, (Py_ssize_t)from->length))) {
         a->data = (void *)(uintptr_t)first;
         a->readonly = true;
@@ -147,8 +166,7 @@ done:
     return a;
 }
 
-/* Releases the schema. */
-static int type_of_schema(struct ArrowSchema *schema, const char *argument)
+int type_of_schema(struct ArrowSchema *schema, const char *argument)
 {
     int type = schema->dictionary ? 0 : type_of_arrow(schema->format);
     if (!type)
@@ -185,8 +203,8 @@ static PyObject *bits_of_gpu(context *on, const char *data, int64_t offset, int6
         array_of_gpu(on, (void *)(uintptr_t)(data ? data + offset / 8 : NULL), bytes, COHORT_U8, true, pair);
     array *host = bits ? array_to_host(bits) : NULL,
           *flags = host ? array_new(TYPE_BOOL, data ? n : 0) : NULL;
-    for (Py_ssize_t i = 0; flags && i < flags->n; ++i)
-        ((uint8_t *)flags->data)[i] = bit(host->data, offset % 8 + i);
+    if (flags && flags->n)
+        unpack(host->data, offset % 8, flags->data, flags->n);
     array *a = flags ? array_to_device(on, flags) : NULL;
     DROP(bits);
     DROP(host);
@@ -285,7 +303,7 @@ array *join_chunks(PyObject *chunks, int type)
         array *chunk = (array *)PyList_GetItem(chunks, i);
         size_t bytes = type_bytes(type) * (size_t)chunk->n;
         if (bytes)
-            memcpy((char *)a->data + at, chunk->data, bytes);
+            copy((char *)a->data + at, chunk->data, bytes);
         at += (Py_ssize_t)bytes;
     }
     return a;
@@ -297,38 +315,6 @@ array *stream_failed(struct ArrowArrayStream *stream, const char *argument)
     PyErr_Format(PyExc_OSError, "%s: the stream reports: %s", argument,
                  why ? why : "an error without a text");
     return NULL;
-}
-
-static array *from_arrow_stream(PyObject *capsule, const char *argument)
-{
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
-    struct ArrowSchema schema;
-    if (!stream)
-        return NULL;
-    if (stream->get_schema(stream, &schema))
-        return stream_failed(stream, argument);
-    int type = type_of_schema(&schema, argument);
-    PyObject *chunks = type ? PyList_New(0) : NULL;
-    array *a = NULL;
-    while (chunks) {
-        struct ArrowArray from;
-        if (stream->get_next(stream, &from)) {
-            stream_failed(stream, argument);
-            break;
-        }
-        if (!from.release) {
-            a = join_chunks(chunks, type);
-            break;
-        }
-        array *chunk = from_arrow(&from, type, argument);
-        if (!chunk || PyList_Append(chunks, (PyObject *)chunk)) {
-            DROP(chunk);
-            break;
-        }
-        Py_DECREF(chunk);
-    }
-    DROP(chunks);
-    return a;
 }
 
 /* view(object, argument): an Array of what the object holds. */

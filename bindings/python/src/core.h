@@ -98,6 +98,10 @@ bool same_length(const array *a, const array *b,
 PyObject *or_none(array *a);
 /* Room for what few keys have, before it is known how much that is: mostly one call does then. 0 for many. */
 Py_ssize_t room_for(Py_ssize_t keys);
+/* Passes of many elements, or bytes, are made without the GIL; NULL: they are few, and sooner done than it is
+ * let go and taken back. */
+PyThreadState *let_go(int64_t size);
+void take_back(PyThreadState *thread);
 int array_ready(PyObject *module);
 extern PyMethodDef array_functions[];
 
@@ -157,8 +161,9 @@ array *from_buffer(PyObject *object, const char *argument);
 int type_of_arrow(const char *format);               /* 0: none; times are integers */
 int64_t arrow_nulls(const struct ArrowArray *array); /* how many rows are null */
 array *from_arrow(struct ArrowArray *from, int type,
-                  const char *argument);      /* takes it over, in failure too */
-array *join_chunks(PyObject *list, int type); /* of Arrays, one behind the other */
+                  const char *argument);                              /* takes it over, in failure too */
+array *join_chunks(PyObject *list, int type);                         /* of Arrays, one behind the other */
+int type_of_schema(struct ArrowSchema *schema, const char *argument); /* releases it; 0: no numbers */
 array *stream_failed(struct ArrowArrayStream *stream, const char *argument); /* NULL */
 extern PyMethodDef array_in_functions[];
 
@@ -219,6 +224,7 @@ cohort_status place_of(cohort_frame *frame, const char *name, uint32_t *at, bool
 bool export_frame(handle *h, bool column, struct ArrowSchema *schema, struct ArrowArray *array);
 
 /* ---- table_in.c, table.c, table_out.c, table_pickle.c */
+array *from_arrow_stream(PyObject *capsule, const char *argument); /* of numbers, joined */
 extern PyMethodDef table_pickle_functions[];
 extern PyMethodDef table_in_functions[];
 extern PyMethodDef table_functions[];

@@ -280,9 +280,12 @@ static PyObject *among(PyObject *module, PyObject *const *arguments, Py_ssize_t 
     if (!values || in_gpu(keys, "the host's memory") || in_gpu(values, "the host's memory"))
         return NULL;
     array *a = array_new(want_rows ? COHORT_I64 : TYPE_BOOL, keys->n);
-    if (a)
-        (keys->stride == 4 ? among_32 : among_64)(keys->data, keys->n, values->data, values->n,
-                                                  want_rows ? a->data : NULL, a->data);
+    if (!a)
+        return NULL;
+    PyThreadState *thread = let_go(keys->n + values->n);
+    (keys->stride == 4 ? among_32 : among_64)(keys->data, keys->n, values->data, values->n,
+                                              want_rows ? a->data : NULL, a->data);
+    take_back(thread);
     return (PyObject *)a;
 }
 
@@ -385,6 +388,51 @@ static PyObject *opposite(PyObject *module, PyObject *const *arguments, Py_ssize
     Py_END_ALLOW_THREADS return (PyObject *)a;
 }
 
+/* without_number(codes, gone, instead): the codes above `gone` less one. What had the number `gone` is -1 if
+ * `instead` is, else `instead`, one more, and so on, in order. In place, where they are the host's. */
+static PyObject *without_number(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(3, 3)
+    BY_HOST(without_number)
+    array *codes = array_of(arguments[0], "codes");
+    int64_t gone = codes ? PyLong_AsLongLong(arguments[1]) : 0;
+    int64_t instead = codes ? PyLong_AsLongLong(arguments[2]) : 0;
+    if (!codes || PyErr_Occurred())
+        return NULL;
+    if (codes->type != COHORT_I64 || codes->readonly)
+        return PyErr_Format(PyExc_TypeError, "codes: must be of type int64, and not read-only");
+    int64_t *code = codes->data, step = instead >= 0;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < codes->n; ++i)
+    {
+        bool it = code[i] == gone;
+        code[i] = it ? instead : code[i] - (code[i] > gone);
+        instead += it ? step : 0;
+    }
+    Py_END_ALLOW_THREADS return KEPT(codes);
+}
+
+/* shares(counts as int64): each divided by the sum of all, as float64. */
+static PyObject *shares(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(1, 1)
+    BY_HOST(shares)
+    array *counts = array_of(arguments[0], "counts");
+    if (counts && counts->type != COHORT_I64)
+        return PyErr_Format(PyExc_TypeError, "counts: must be of type int64");
+    array *a = counts ? array_new(COHORT_F64, counts->n) : NULL;
+    if (!a)
+        return NULL;
+    const int64_t *from = counts->data;
+    double *to = a->data;
+    int64_t all = 0;
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < a->n; ++i) all += from[i];
+    for (Py_ssize_t i = 0; i < a->n; ++i)
+        to[i] = (double)from[i] / (double)all;
+    Py_END_ALLOW_THREADS return (PyObject *)a;
+}
+
 /* number_runs(permutation, starts): out[permutation[j]] = r for j in run r: the number of each entry's key
  * among the sorted. */
 static PyObject *number_runs(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -474,4 +522,4 @@ static PyObject *first_rows(PyObject *module, PyObject *const *arguments, Py_ssi
 PyMethodDef loop_functions[] = {
     FAST(iota),    FAST(rows_of_either), FAST(first_rows),     FAST(cast),     FAST(canonical),
     FAST(numbers), FAST(take),           FAST(number_runs),    FAST(opposite), FAST(repeat),
-    FAST(spread),  FAST(among),          {NULL, NULL, 0, NULL}};
+    FAST(spread),  FAST(among),          FAST(without_number), FAST(shares),   {NULL, NULL, 0, NULL}};

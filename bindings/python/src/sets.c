@@ -299,8 +299,11 @@ static PyObject *answered(struct question *q)
 {
     PyObject *first = q->first ? close_up(q) : KEPT(Py_None);
     PyObject *sets = first ? (q->result ? known(q->result, &q->info) : KEPT(Py_None)) : NULL;
-    if (q->any)
+    if (q->any) {
+        PyThreadState *thread = let_go(q->any->n);
         bits_to_bytes(q->bits->data, q->any->data, q->any->n);
+        take_back(thread);
+    }
     PyObject *result = sets ? PyTuple_Pack(4, or_none(q->counts), or_none(q->any), first, sets) : NULL;
     DROP(first);
     DROP(sets);

@@ -70,6 +70,24 @@ static PyObject *frame_info(PyObject *module, PyObject *object)
     return list ? Py_BuildValue("KN", cohort_frame_rows(h->object), list) : NULL;
 }
 
+/* frame_misses(frame): whether some row may be null or NaN. */
+static PyObject *frame_misses(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = frame_of(object);
+    if (!h)
+        return NULL;
+    bool misses = false;
+    outcome o;
+    call_begin(h->on, &o);
+    for (uint32_t i = 0; i < cohort_frame_columns(h->object) && !o.status && !misses; ++i) {
+        cohort_column_info c = COHORT_COLUMN_INFO_INIT;
+        o.status = cohort_frame_get_column(h->object, i, &c);
+        misses = !o.status && (c.nulls || c.dictionary || strchr("efg", *c.format));
+    }
+    return call_end(h->on, &o) ? PyBool_FromLong(misses) : NULL;
+}
+
 /* The strings of a list, which lives as long as they are used; *failed if one is no string. */
 static const char **names_of(PyObject *list, bool *failed)
 {
@@ -367,6 +385,7 @@ static PyObject *group(PyObject *module, PyObject *const *arguments, Py_ssize_t 
 }
 
 PyMethodDef table_functions[] = {{"frame_shape", frame_shape, METH_O, NULL},
+                                 {"frame_misses", frame_misses, METH_O, NULL},
                                  {"frame_info", frame_info, METH_O, NULL},
                                  FAST(frame_select),
                                  FAST(frame_slice),

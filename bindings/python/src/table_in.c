@@ -127,11 +127,14 @@ static chunks *read_pair(PyObject *pair, const char *argument)
     return c;
 }
 
-/* 0, -1 without memory, 1 where the stream reports an error. */
-static int read_all(struct ArrowArrayStream *stream, chunks *c)
+/* 0, -1 without memory, 1 where the stream reports an error. Where `numbers` are due, and the schema is of
+ * something else, nothing more is read. */
+static int read_all(struct ArrowArrayStream *stream, bool numbers, chunks *c)
 {
     if (stream->get_schema(stream, &c->schema))
         return 1;
+    if (numbers && (c->schema.dictionary || !type_of_arrow(c->schema.format)))
+        return 0;
     for (;;) {
         struct ArrowArray *to = chunks_more(c);
         if (!to)
@@ -144,7 +147,8 @@ static int read_all(struct ArrowArrayStream *stream, chunks *c)
     }
 }
 
-static chunks *read_stream(PyObject *capsule, const char *argument)
+/* The producer is called without Python's lock; one that is Python takes it by itself. */
+static chunks *read_stream(PyObject *capsule, bool numbers, const char *argument)
 {
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
     if (!stream)
@@ -155,7 +159,7 @@ static chunks *read_stream(PyObject *capsule, const char *argument)
     }
     chunks *c = calloc(1, sizeof *c);
     int bad = -1;
-    Py_BEGIN_ALLOW_THREADS if (c) bad = read_all(stream, c);
+    Py_BEGIN_ALLOW_THREADS if (c) bad = read_all(stream, numbers, c);
     Py_END_ALLOW_THREADS if (!bad) return c;
     if (bad < 0)
         PyErr_NoMemory();
@@ -177,7 +181,7 @@ static chunks *read_object(PyObject *object, const char *argument)
     }
     PyObject *given = PyObject_CallNoArgs(method);
     Py_DECREF(method);
-    chunks *c = !given ? NULL : stream ? read_stream(given, argument) : read_pair(given, argument);
+    chunks *c = !given ? NULL : stream ? read_stream(given, false, argument) : read_pair(given, argument);
     DROP(given);
     return c;
 }
@@ -208,6 +212,15 @@ static PyObject *array_of_chunks(chunks *c, int type, const char *argument)
     DROP(list);
     chunks_free(c);
     return (PyObject *)all;
+}
+
+array *from_arrow_stream(PyObject *capsule, const char *argument)
+{
+    chunks *c = read_stream(capsule, true, argument);
+    int type = c ? type_of_schema(&c->schema, argument) : 0;
+    if (!type)
+        chunks_free(c);
+    return type ? (array *)array_of_chunks(c, type, argument) : NULL;
 }
 
 /* frame_in(context, object, argument, whole): a frame; unless `whole`, an Array where that can be. */

@@ -60,6 +60,46 @@ static PyObject *frame_export(PyObject *module, PyObject *const *arguments, Py_s
     return arrow_pair(arrow_schema_capsule(&schema), arrow_array_capsule(&array));
 }
 
+/* Of a frame, with an event that is to be waited for. Of a column the work is done, since the event ends with the
+ * struct that the column is taken out of. */
+static bool export_on_device(handle *h, bool column, struct ArrowSchema *schema,
+                             struct ArrowDeviceArray *array)
+{
+    outcome o;
+    call_begin(h->on, &o);
+    o.wait = column;
+    o.status = cohort_frame_export_device(h->object, schema, array);
+    const bool given = o.status == COHORT_OK;
+    if (!call_end(h->on, &o)) {
+        if (given) {
+            schema->release(schema);
+            array->array.release(&array->array);
+        }
+        return false;
+    }
+    if (column) {
+        only_schema(schema);
+        only_array(&array->array);
+        array->sync_event = NULL;
+    }
+    return true;
+}
+
+/* frame_export_device(frame, as a column): (capsule of the schema, capsule of the device array), in the memory
+ * of the context's device. */
+static PyObject *frame_export_device(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    ARGUMENTS(2, 2)
+    handle *h = frame_of(arguments[0]);
+    int column = PyObject_IsTrue(arguments[1]);
+    struct ArrowSchema schema;
+    struct ArrowDeviceArray array;
+    if (!h || !one_column(h, column) || !export_on_device(h, column, &schema, &array))
+        return NULL;
+    return arrow_pair(arrow_schema_capsule(&schema), arrow_device_capsule(&array));
+}
+
 /* A stream of a column, over that of its frame. */
 static int column_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
@@ -234,6 +274,7 @@ static PyObject *frame_values(PyObject *module, PyObject *object)
 }
 
 PyMethodDef table_out_functions[] = {FAST(frame_export),
+                                     FAST(frame_export_device),
                                      FAST(frame_stream),
                                      {"frame_values", frame_values, METH_O, NULL},
                                      {NULL, NULL, 0, NULL}};
