@@ -9,6 +9,7 @@ import xml.etree.ElementTree as xml
 import numpy as np
 import pytest
 
+import libcohort
 from libcohort import bench
 
 
@@ -30,6 +31,11 @@ def test_table_json_and_drawing(tmp_path):
     told = json.loads((tmp_path / "b.json").read_text())
     ours = [r for r in told["rows"] if "peer" not in r]
     assert {r["name"] for r in ours} >= {"sort", "unique", "is_in", "index_in", "sets: and", "join", "group_by"}
+    asked = {r["name"]: set() for r in told["rows"] if r["name"].startswith("question")}
+    assert len(asked) == 12 and {"question q10", "question j5"} <= set(asked)
+    for row in told["rows"]:
+        asked.get(row["name"], set()).add(row.get("peer", {}).get("name"))
+    assert all(peers == {None, "polars", "duckdb"} for peers in asked.values())
     assert told["backend"] == "cpu" and told["device"] and told["commit"] and told["date"]
     assert told["command"] == "python -m libcohort.bench --rows 3000 --types int64,float64,string --runs 1"
     assert len(xml.parse(tmp_path / "b.svg").getroot().findall("{*}rect")) == len(told["rows"])
@@ -85,6 +91,20 @@ def test_a_wrong_answer_has_no_figure_and_is_the_exit_status(monkeypatch, tmp_pa
     assert "numpy gives another answer" in capsys.readouterr().out
     rows = json.loads((tmp_path / "b.json").read_text())["rows"]
     assert {r.get("peer", {}).get("name") for r in rows} == {None, "pandas"}
+
+
+def test_another_answer_to_a_question_is_noticed():
+    """A row less, another value, or a value at another key."""
+    mods = bench.installed()
+    of = bench._bench_questions._answer(("k",), ("v",), mods)
+    k, v = np.array([3, 4, 5]), np.array([0.5, 1.5, 2.5])
+    right = of(mods["pyarrow"].table({"k": k, "v": v}))
+    assert right == [3, 12.0, 4.5, 20.0] == of(mods["polars"].DataFrame({"k": k[::-1], "v": v[::-1]}))
+    texts = mods["pyarrow"].array(["id003", "id004", "id005"])
+    for keys in texts, texts.dictionary_encode(), mods["polars"].Series(texts), libcohort.Column(texts):
+        assert of(libcohort.Table({"k": keys, "v": v})) == right
+    for keys, values in (k[:2], v[:2]), (k, v + [0, 0, 0.001]), (k, v[[1, 0, 2]]), (k[[0, 0, 2]], v):
+        assert of(mods["pyarrow"].table({"k": keys, "v": values})) != right
 
 
 def test_every_peer_of_lookups_answers():

@@ -6,7 +6,7 @@ whichever are installed.
 Each case runs with all cores, once to be compared with our answer, and then `--runs` times, by turns: each
 library once, and again. The median counts. One that gives another answer is told, has no figure, and makes
 the exit status 1. What takes longer than five seconds runs once. Rates are millions of rows a second. numpy
-is needed. `--calls` measures this package's calls on ten elements instead. `--json` writes the form of all
+is needed. `--only question` asks db-benchmark's questions of whole tables. `--calls` measures this package's calls on ten elements instead. `--json` writes the form of all
 recorded figures of the project (docs/bench.md), which `cohort bench show` and `cohort bench pages` read.
 """
 
@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterator
 
 import libcohort as lc
 
-from . import _bench_calls, _bench_record
+from . import _bench_calls, _bench_questions, _bench_record
 from ._bench_table import group_cases, join_cases, string_cases
 
 Case = tuple[str, str, dict[str, Callable[[], Any]], Callable[[Any], Any]]
@@ -360,6 +360,8 @@ def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterat
                 yield from measure(group_cases(n, distinct, mods), n, "int64", keys, only, runs)
         if _wanted(only, "sets: and, or, sizes of 1,000 ands"):
             yield from measure(set_cases(n, mods), n, "uint32", "", only, runs)
+        if not only or any(o.startswith("question") for o in only):
+            yield from measure(_bench_questions.question_cases(n, mods), n, "table", "", only, runs)
 
 
 def _wanted(only: list[str], names: str) -> bool:
