@@ -313,7 +313,7 @@ static void prepare(const struct launch *launch)
     sim.message[0] = 0;
     sim.steps = 0;
     sim.counts = (struct sim_counts){0};
-    sim.step_limit = s->steps ? s->steps : 2000000 + 50000 * lanes;
+    sim.step_limit = s->steps ? s->steps : 2000000 + 100000 * lanes;
     sim.strong = s->memory == SIM_STRONG || (s->memory == SIM_AUTO && lanes > 1024);
     sim.next_serial = sim.blocks_begun = sim.blocks_ended = 0;
     sim.thread.stack = NULL;

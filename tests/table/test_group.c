@@ -298,14 +298,15 @@ static void many(struct test *t)
 
 /* ---- the same bits ------------------------------------------------------------------------------------- */
 
-/* A sum of integers times 2^-30 below 2^90: exact in 128 bits. */
+/* A sum of integers times 2^-18: exact in 128 bits, and in the three bins of a group, if the values are below
+ * 2^52. (Bins end at multiples of 2^32 times 2^-1074, so the third one of these ends at 2^-18.) */
 static double exact_sum(const double *v, const uint32_t *key, uint32_t k, uint64_t n)
 {
     wide sum = 0;
     for (uint64_t i = 0; i < n; i++)
         if (key[i] == k)
-            sum += (wide)ldexp(v[i], 30);
-    return ldexp((double)sum, -30); /* __floattidf rounds to the nearest */
+            sum += (wide)ldexp(v[i], 18);
+    return ldexp((double)sum, -18); /* __floattidf rounds to the nearest */
 }
 
 static void reproducible(struct test *t)
@@ -327,7 +328,7 @@ static void reproducible(struct test *t)
             uint64_t bits = test_random(t);
             double sign = bits & 1 ? -1 : 1;
             if (exact)
-                value[i] = sign * ldexp((double)(bits >> 11), -30 + (int)test_below(t, 30));
+                value[i] = sign * ldexp((double)(bits >> 11), -18 + (int)test_below(t, 18));
             else
                 value[i] =
                     sign * ldexp((double)(bits >> 11), -1074 + (int)test_below(t, round & 2 ? 2000 : 100));
