@@ -47,7 +47,7 @@ struct sim_schedule {
     unsigned length; /* of PCT: words that the launch is expected to take; 0: 16 a lane */
     unsigned live;   /* lanes alive at once at most (at least 2 blocks are); 0: 512 */
     unsigned architecture;    /* 80 makes co_cas128 an error; 0: 90 */
-    uint64_t steps;           /* watchdog: words a launch; 0: 2,000,000 and 50,000 a lane */
+    uint64_t steps;           /* watchdog: words a launch; 0: 2,000,000 and 100,000 a lane */
     uint64_t operation_steps; /* watchdog: words of one lane from one co_clock to its next; 0: no bound */
     int clocks;               /* keep what sim_happened_before needs */
     int quiet;                /* failures are not printed; sim_message has them */
