@@ -7,6 +7,23 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- texts: short ones lie in the record itself -------------------------------------------------------- */
+
+char *table_text_copy(char *own, size_t room, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *to = bytes <= room ? own : malloc(bytes);
+    return to ? memcpy(to, text, bytes) : NULL;
+}
+
+void table_text_free(char *text, const char *own)
+{
+    if (text != own)
+        free(text);
+}
+
+/* ---- making, sharing and ending ------------------------------------------------------------------------- */
+
 struct table_column *table_column_new(uint32_t pieces, uint32_t holders)
 {
     const size_t piece = (size_t)pieces + 1, holder = (size_t)holders + 1;
@@ -23,24 +40,9 @@ struct table_column *table_column_new(uint32_t pieces, uint32_t holders)
     return c;
 }
 
-/* ---- texts: short ones lie in the record itself -------------------------------------------------------- */
-
-char *table_text_copy(char *own, size_t room, const char *text)
+int table_column_set_format(struct table_column *column, const char *format)
 {
-    const size_t bytes = strlen(text) + 1;
-    char *to = bytes <= room ? own : malloc(bytes);
-    return to ? memcpy(to, text, bytes) : NULL;
-}
-
-void table_text_free(char *text, const char *own)
-{
-    if (text != own)
-        free(text);
-}
-
-int table_column_name(struct table_column *column, const char *format)
-{
-    char own[sizeof column->own], *made = table_text_copy(own, sizeof own, format);
+    char own[sizeof column->own] = {0}, *made = table_text_copy(own, sizeof own, format);
     if (!made)
         return 0;
     table_text_free(column->format, column->own);
@@ -100,7 +102,7 @@ struct table_column *table_column_like(const struct table_column *column, uint32
     c->type = column->type;
     c->index = column->index;
     c->is_dictionary = column->is_dictionary;
-    const int named = table_column_name(c, column->format);
+    const int named = table_column_set_format(c, column->format);
     if (column->extra && (c->extra = malloc(column->extra_bytes)))
         memcpy(c->extra, column->extra, column->extra_bytes);
     c->extra_bytes = c->extra ? column->extra_bytes : 0;

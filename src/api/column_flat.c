@@ -297,7 +297,7 @@ static cohort_status flat_nothing(const struct flat *f, struct table_column **ou
         struct table_column *values = table_column_new(1, 0);
         f->to->dictionaries[0] = values;
         f->to->piece[0].dictionary = values;
-        if (!values || !table_column_name(values, f->to->format)) {
+        if (!values || !table_column_set_format(values, f->to->format)) {
             table_column_release(f->to);
             return no_memory(f, 0);
         }

@@ -29,7 +29,7 @@ cohort_status table_column_room(cohort_context *context, const char *format, uin
     struct table_column *c = table_column_new(1, 4);
     void *data = NULL, *validity = NULL;
     cohort_status s = COHORT_OK;
-    if (!c || !table_type_parse(format, &c->type) || !table_column_name(c, format))
+    if (!c || !table_type_parse(format, &c->type) || !table_column_set_format(c, format))
         s = context_fail(context, COHORT_NO_MEMORY, "no host memory for a column");
     if (!s)
         s = table_column_zeros(context, c, bytes, &data);
@@ -50,7 +50,7 @@ cohort_status table_column_room(cohort_context *context, const char *format, uin
 cohort_status table_column_become(cohort_context *context, struct table_column *rows,
                                   struct table_column *values)
 {
-    if (!table_column_name(rows, values->format))
+    if (!table_column_set_format(rows, values->format))
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for a column");
     rows->index = rows->type;
     rows->type = values->type;

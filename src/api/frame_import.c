@@ -102,7 +102,7 @@ cohort_status intake_schema(cohort_context *context, const struct ArrowSchema *s
     cohort_status s = c ? parse_types(context, name, schema, c) : COHORT_NO_MEMORY;
     if (!s)
         s = take_extra(context, schema, c);
-    if (!s && !table_column_name(c, c->is_dictionary ? schema->dictionary->format : schema->format))
+    if (!s && !table_column_set_format(c, c->is_dictionary ? schema->dictionary->format : schema->format))
         s = COHORT_NO_MEMORY;
     if (!s && context->backend->own_memory == MEMORY_DEVICE && !c->is_dictionary &&
         c->type.layout >= TABLE_OFFSETS_32)
@@ -379,7 +379,7 @@ static cohort_status take_values(const struct intake *in, const struct ArrowSche
     struct intake host = *in;
     struct table_column *c = table_column_new(1, 4);
     *out = NULL;
-    if (!c || !table_column_name(c, schema->format)) {
+    if (!c || !table_column_set_format(c, schema->format)) {
         table_column_release(c);
         return context_fail(in->context, COHORT_NO_MEMORY, "no host memory for a dictionary");
     }

@@ -427,7 +427,7 @@ static cohort_status plain_column(cohort_context *context, uint64_t rows, uint32
         return context_fail(context, COHORT_OVERFLOW, "cohort_frame_create: rows is %llu",
                             (unsigned long long)rows);
     struct table_column *c = table_column_new(1, 2);
-    cohort_status s = c && table_column_name(c, format) && table_type_parse(format, &c->type)
+    cohort_status s = c && table_column_set_format(c, format) && table_type_parse(format, &c->type)
                           ? fill_plain(context, c, rows, array)
                           : context_fail(context, COHORT_NO_MEMORY, "no host memory for a column");
     if (s)

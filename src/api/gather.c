@@ -57,7 +57,7 @@ static cohort_status become_views(cohort_context *context, struct table_column *
                                   const struct table_column *from)
 {
     const char kind = from->format[from->format[0] == 'v'];
-    if (!table_column_name(to, kind == 'u' || kind == 'U' ? "vu" : "vz") ||
+    if (!table_column_set_format(to, kind == 'u' || kind == 'U' ? "vu" : "vz") ||
         !(from->type.layout == TABLE_VIEWS ? same_heaps(to, from) : windows(to, from)))
         return no_memory(context);
     to->type.layout = TABLE_VIEWS;

@@ -69,7 +69,7 @@ char *table_text_copy(char *own, size_t room, const char *text);
 void table_text_free(char *text, const char *own); /* NULL is allowed */
 
 /* Copies Arrow's format, which becomes the column's. 0: no memory, and the column has the one it had. */
-int table_column_name(struct table_column *column, const char *format);
+int table_column_set_format(struct table_column *column, const char *format);
 
 /* The column of `rows` rows from `first` on. */
 cohort_status table_column_slice(cohort_context *context, const struct table_column *column, uint64_t first,

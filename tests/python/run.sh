@@ -79,20 +79,7 @@ for environment in venv empty; do
     pip "$environment" install --no-index --no-deps --force-reinstall "$here"/wheel/*.whl >"$log" 2>&1 || failed "the wheel is installed" "$log"
 done
 
-passed=0 bad=0
-# check NAME COMMAND...
-check() {
-    local name=$1
-    shift
-    if "$@" >"$log" 2>&1; then
-        echo "ok   $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL $name"
-        tail -n 40 "$log"
-        bad=$((bad + 1))
-    fi
-}
+. tests/python/check.sh
 cd "$here" || exit 1
 source=$(cd - >/dev/null && pwd)
 check "an environment with nothing else runs the examples in the docstrings" \

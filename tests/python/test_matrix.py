@@ -342,7 +342,10 @@ CASES = {
     "Map.run, ops": (
         "ops",
         OPS,
-        lambda a: (m := of(keys=[5, 3, 8]), m.run(a, np.array([5, 9, 4, 3, 8, 6][: size(a)], "i8"), 7, default=-1))[::-1],
+        lambda a: (
+            m := of(keys=[5, 3, 8]),
+            m.run(a, np.array([5, 9, 4, 3, 8, 6][: size(a)], "i8"), 7, default=-1),
+        )[::-1],
         lambda x: (
             ([50, -1, -1, 30, 80, -1][: len(x)], [True, False, False, True, True, False][: len(x)]),
             {5: 50, 3: 7, 9: 7} if x else {5: 50, 3: 30, 8: 80},

@@ -2,25 +2,14 @@
 # wheel.sh BUILD
 #
 # The wheel that `make wheel` makes: one file, at most 40 MB, for manylinux_2_28, that an environment with nothing
-# else in it takes and runs the examples of the docstrings with. Where ziglang cannot be had only the last is
+# else in it takes and runs the examples of the docstrings with. Where ziglang cannot be had its tag is not
 # tested. The last line is `N passed, N failed, N skipped`.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=$(cd "${1:?which build folder}" && pwd) || exit 2
 log=$build/wheel-test.log
-passed=0 bad=0 skipped=0
-check() {
-    local name=$1
-    shift
-    if "$@" >"$log" 2>&1; then
-        echo "ok   $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL $name"
-        tail -n 40 "$log"
-        bad=$((bad + 1))
-    fi
-}
+skipped=0
+. tests/python/check.sh
 one() { [ "$(find "$build/wheel" -maxdepth 1 -name '*.whl' | wc -l)" = 1 ]; }
 small() { find "$build/wheel" -name '*.whl' -size -41943041c | grep .; }
 tagged() { ls "$build"/wheel/*-cp311-abi3-*manylinux_2_28_*.whl; }

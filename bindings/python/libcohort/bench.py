@@ -6,8 +6,9 @@ whichever are installed.
 Each case runs with all cores, once to be compared with our answer, and then `--runs` times, by turns: each
 library once, and again. The median counts. One that gives another answer is told, has no figure, and makes
 the exit status 1. What takes longer than five seconds runs once. Rates are millions of rows a second. numpy
-is needed. `--only question` asks db-benchmark's questions of whole tables. `--calls` measures this package's calls on ten elements instead. `--json` writes the form of all
-recorded figures of the project (docs/bench.md), which `cohort bench show` and `cohort bench pages` read.
+is needed. `--only question` asks db-benchmark's questions of whole tables. `--calls` measures this package's
+calls on ten elements instead. `--json` writes the form of all recorded figures of the project
+(docs/bench.md), which `cohort bench show` and `cohort bench pages` read.
 """
 
 from __future__ import annotations
