@@ -22,7 +22,7 @@ void table_text_free(char *text, const char *own)
         free(text);
 }
 
-/* ---- making, sharing and ending ------------------------------------------------------------------------- */
+/* ---- making, sharing and ending ------------------------------------------------------------------------ */
 
 struct table_column *table_column_new(uint32_t pieces, uint32_t holders)
 {
