@@ -160,6 +160,9 @@ wide decimal_value(struct test *t, int positive)
     for (int i = 0; i < 38; i++)
         most *= 10;
     v = !test_below(t, 3) ? v : most / (1 + (wide)test_below(t, 2)) - 1;
+    /* such that a sum past the last digit may have a lower word below that digit's */
+    if (test_below(t, 2))
+        v &= ~(wide)UINT64_MAX;
     return positive || test_below(t, 2) ? v : -v;
 }
 
