@@ -67,7 +67,7 @@ bench: all
 
 # Pages that say, in a comment, which recorded figures they show.
 figures: all
-	@$(BUILD)/cohort bench pages $$(grep -l '^<!-- figures:' README.md docs/*.md)
+	@$(BUILD)/cohort bench pages $$(grep -l '^<!-- figures:' README.md docs/*.md docs/measurements/*.md)
 
 # The library goes in as it was built: with the GPU's code if nvcc was found; of `make wheel` for every GPU.
 wheel: ARCHS := $(or $(ARCHS),all)

@@ -5,7 +5,7 @@
 #   ```c complete     a program; what it prints is in a block ```text prints after it, if there is one
 #   ```cuda           a text for nvcc
 #   ```diff           patches against the tree; those of one page are applied together
-pages=$(ls docs/*.md README.md CONTRIBUTING.md 2>/dev/null)
+pages=$(ls docs/*.md docs/measurements/*.md README.md CONTRIBUTING.md 2>/dev/null)
 
 # Each block goes to a file of its own, $scratch/docs/KIND.N; prints that name, the page, the line.
 mkdir -p "$scratch/docs"
@@ -104,7 +104,7 @@ fi
 figures="figures and drawings in the pages are made from bench/figures"
 if [ -x "$build/cohort" ] && ! "$build/cohort" info --device cpu | grep -q ', no jansson;'; then
     # shellcheck disable=SC2046
-    report "$figures" "$(attempt "$build/cohort" bench pages --check $(grep -l '^<!-- figures:' README.md docs/*.md))"
+    report "$figures" "$(attempt "$build/cohort" bench pages --check $(grep -l '^<!-- figures:' README.md docs/*.md docs/measurements/*.md))"
 else
     skip "$figures" "the tool is not built, or without libjansson"
 fi
