@@ -138,27 +138,43 @@ static void look_up_rows(const struct join_index *x, uint32_t *at, uint64_t coun
 {
     for (uint64_t i = 0; i < count; i++)
         __builtin_prefetch(&x->row[at[i] == JOIN_NONE ? 0 : at[i]]);
+    for (uint64_t i = 0; i < count && x->groups; i++) {
+        const uint32_t is_there = 0u - (at[i] != JOIN_NONE);
+        at[i] = x->row[at[i] & is_there] | ~is_there;
+    }
+}
+
+/* Pairs of left rows that have a match each, or none. */
+static uint64_t count_single(const struct join_probe *p, uint32_t *at, uint64_t count)
+{
+    uint64_t hits = 0;
+    if (p->index->row)
+        look_up_rows(p->index, at, count);
     for (uint64_t i = 0; i < count; i++)
-        if (at[i] != JOIN_NONE)
-            at[i] = x->row[at[i]];
+        hits += at[i] != JOIN_NONE;
+    return hits * pairs_of(p->rule, 1) + (count - hits) * pairs_of(p->rule, 0);
+}
+
+static uint64_t count_runs(const struct join_probe *p, const uint32_t *at, uint64_t count)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++)
+        sum += pairs_of(p->rule, length_of(p->index, at[i]));
+    return sum;
 }
 
 static void count_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct join_probe *p = arg;
-    const struct join_index *x = p->index;
     (void)worker;
-    for (uint64_t i = begin; i < end;) {
-        uint64_t block = i / JOIN_BLOCK, stop = end - i < JOIN_BLOCK ? end : i + JOIN_BLOCK, sum = 0;
-        if (x->unique && x->row)
-            look_up_rows(x, p->at + i, stop - i);
-        for (; i < stop; i++) {
-            uint64_t length = length_of(x, p->at[i]);
-            sum += pairs_of(p->rule, length);
-            if (p->marks && length)
-                mark(x, p->at[i]);
-        }
-        p->before[block + 1] = sum;
+    for (uint64_t i = begin, count; i < end; i += count) {
+        uint32_t *at = p->at + i;
+        count = end - i < JOIN_BLOCK ? end - i : JOIN_BLOCK;
+        p->before[i / JOIN_BLOCK + 1] =
+            p->index->unique ? count_single(p, at, count) : count_runs(p, at, count);
+        for (uint64_t k = 0; p->marks && k < count; k++)
+            if (length_of(p->index, at[k]))
+                mark(p->index, at[k]);
     }
 }
 
@@ -209,13 +225,38 @@ static inline void put(void *rows, uint32_t bytes, uint64_t i, uint64_t row)
         ((uint64_t *)rows)[i] = row;
 }
 
-/* The k-th match of what stands at a left row; none: all ones. */
+/* The k-th match of what stands at a left row, of an index that is not unique; none: all ones. */
 static inline uint64_t match_of(const struct join_probe *p, uint32_t at, uint64_t k, uint64_t length)
 {
     const struct join_index *x = p->index;
-    if (!length)
-        return ~0ull;
-    return x->unique ? at : x->row[x->start[at] + k];
+    return length ? x->row[x->start[at] + k] : ~0ull;
+}
+
+/* Pairs begin .. end of the page, where a left row has one match at most and that of `row` is the first: without
+ * a branch on whether it has one. No other entry than to[begin] .. to[end - 1] is written, not even with what
+ * the next one overwrites. */
+#define SINGLE_PAIRS(T)                                                                                     \
+    do {                                                                                                    \
+        T none[1], *left = page->left ? (T *)page->left + begin : none;                                     \
+        T *right = page->right ? (T *)page->right + begin : none;                                           \
+        const uint64_t has_left = page->left != NULL, has_right = page->right != NULL, count = end - begin; \
+        for (uint64_t to = 0; to < count; row++) {                                                          \
+            const uint32_t at = p->at[row];                                                                 \
+            left[to * has_left] = (T)row;                                                                   \
+            right[to * has_right] = at == JOIN_NONE ? (T)~0ull : (T)at;                                     \
+            to += outer | ((at != JOIN_NONE) ^ anti);                                                       \
+        }                                                                                                   \
+    } while (0)
+
+static void single_pairs(const struct join_page *page, uint64_t row, uint64_t begin, uint64_t end)
+{
+    const struct join_probe *p = page->probe;
+    const uint64_t outer = p->rule == JOIN_OUTER,
+                   anti = p->rule != JOIN_INNER && p->rule != JOIN_SEMI && !outer;
+    if (page->bytes == 4)
+        SINGLE_PAIRS(uint32_t);
+    else
+        SINGLE_PAIRS(uint64_t);
 }
 
 /* Pairs begin .. end of the page. */
@@ -226,6 +267,12 @@ static void pairs_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     uint64_t wanted = page->first + begin, block = block_of(p->before, join_blocks(p->n), wanted);
     uint64_t row = block * JOIN_BLOCK, skip = wanted - p->before[block];
     (void)worker;
+    for (; p->index->unique && skip; row++)
+        skip -= pairs_of(p->rule, length_of(p->index, p->at[row]));
+    if (p->index->unique) {
+        single_pairs(page, row, begin, end);
+        return;
+    }
     for (uint64_t to = begin; to < end; row++) {
         uint64_t length = length_of(p->index, p->at[row]), pairs = pairs_of(p->rule, length);
         for (; skip < pairs && to < end; skip++, to++) {

@@ -1,28 +1,42 @@
 /* cpu/table_gather.c: rows of a column by their numbers.
  *
  * A thread takes ranges of the result, and goes through them in blocks whose row numbers stay in the
- * nearest cache. A first look at a block tells whether all its numbers are rows: then the elements are
- * fetched without any question, and the processor has dozens of loads under way at a time. Only a block
- * with rows that are to be null, or numbers that are none, is gone through with care. Strings take two
- * looks, offsets and then bytes: the bytes of a block are asked for before any is used.
+ * nearest cache while one column after the other is fetched by them. A first look at a block tells whether
+ * all its numbers are rows: then the elements are fetched without any question, and the processor has dozens
+ * of loads under way at a time. Only a block with rows that are to be null, or numbers that are none, is gone
+ * through with care. Strings take two looks, offsets and then bytes: the bytes of a block are asked for
+ * before any is used. Validity is fetched for sixteen rows at once where there is AVX-512.
  *
  * Several columns of a large table may be put side by side first, so that a row is one line of memory. */
 #include "table.h"
 
-#define GRAIN (1u << 16) /* rows of the result that a thread takes at a time, */
-#define BLOCK 512u       /* and that it does together; multiples of 64 */
-#define NONE  (~0ull)
+#if CPU_VECTORS
+#    include <immintrin.h>
+#    define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,bmi,bmi2")))
+#endif
 
-#define ROWS_LEAST  (1u << 20) /* of a table whose elements are put side by side, */
-#define ROW_BYTES   64u        /* at most so many bytes of them */
-#define ROW_COLUMNS 16u
+#define GRAIN   (1u << 16) /* rows of the result that a thread takes at a time, */
+#define BLOCK   512u       /* and that it does together; multiples of 64 */
+#define COLUMNS 16u        /* that are fetched block by block */
+#define NONE    (~0ull)
+
+#define ROWS_LEAST (1u << 20) /* of a table whose elements are put side by side, */
+#define ROW_BYTES  64u        /* at most so many bytes of them */
 
 struct job {
     struct table_gather *g;
     const struct table_piece *piece;
     uint32_t bytes;
     uint64_t total; /* rows of the column */
+    int by_vectors; /* validity is fetched so */
     co_u64 nulls, first_bad, first_long;
+};
+
+/* Columns of as many rows that are fetched together. Of the first one's job are numbers that are no rows. */
+struct together {
+    struct job job[COLUMNS];
+    uint32_t columns;
+    int needs; /* some column needs the block's numbers in 64 bits */
 };
 
 /* A block of row numbers, made 64 bits wide: at[i], which is 0 where there is no row. `there`: a bit for each
@@ -110,15 +124,60 @@ static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t 
 
 /* ---- validity ------------------------------------------------------------------------------------------ */
 
+#define VALID_BY(NUMBERS)                \
+    for (uint32_t i = 0; i < count; i++) \
+    bits |= (uint64_t)table_bit(p->validity, p->validity_bit + (NUMBERS)[word * 64 + i]) << i
+
+#if CPU_VECTORS
+/* Each bit comes in four bytes, of which none is behind the bitmap's last one. */
+AVX512 static uint64_t valid_word_512(const struct job *j, const struct block *b, uint32_t word,
+                                      uint32_t count)
+{
+    const uint64_t first = j->piece->validity_bit, bytes = (first + j->total + 7) / 8;
+    const __m512i begin = _mm512_set1_epi32((int)first), last = _mm512_set1_epi32((int)(bytes - 4));
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < count; i += 16) {
+        const __mmask16 some = count - i < 16 ? (__mmask16)((1u << (count - i)) - 1) : (__mmask16)~0u;
+        const uint64_t *at = b->at + word * 64 + i;
+        const __m512i rows =
+            b->narrow
+                ? _mm512_maskz_loadu_epi32(some, b->narrow + word * 64 + i)
+                : _mm512_inserti64x4(
+                      _mm512_castsi256_si512(
+                          _mm512_cvtepi64_epi32(_mm512_maskz_loadu_epi64((__mmask8)some, at))),
+                      _mm512_cvtepi64_epi32(_mm512_maskz_loadu_epi64((__mmask8)(some >> 8), at + 8)), 1);
+        const __m512i bit = _mm512_add_epi32(rows, begin);
+        const __m512i byte = _mm512_min_epu32(_mm512_srli_epi32(bit, 3), last);
+        const __m512i four = _mm512_i32gather_epi32(byte, j->piece->validity, 1);
+        const __m512i own = _mm512_srlv_epi32(four, _mm512_sub_epi32(bit, _mm512_slli_epi32(byte, 3)));
+        bits |= (uint64_t)_mm512_test_epi32_mask(own, _mm512_set1_epi32(1)) << i;
+    }
+    return bits;
+}
+
+/* Bits of a bitmap that has four bytes at least, and whose bits have numbers of 31 bits. */
+static int can_vectors(cohort_context *context, const struct table_piece *p, uint64_t total)
+{
+    return cpu_device(context)->level >= CPU_AVX512 && p->validity && total >= 32 &&
+           p->validity_bit < 1ull << 30 && total < 1ull << 30;
+}
+#else
+#    define valid_word_512(j, b, word, count) 0
+#    define can_vectors(context, p, total)    0
+#endif
+
 static uint64_t valid_word(const struct job *j, const struct block *b, uint32_t word, uint32_t count)
 {
     const struct table_piece *p = j->piece;
     uint64_t there = b->whole ? ~0ull : b->there[word], bits = 0;
-    if (p->validity)
-        for (uint32_t i = 0; i < count; i++)
-            bits |= (uint64_t)table_bit(p->validity, p->validity_bit + b->at[word * 64 + i]) << i;
-    else
+    if (!p->validity)
         bits = ~0ull;
+    else if (j->by_vectors)
+        bits = valid_word_512(j, b, word, count);
+    else if (b->narrow)
+        VALID_BY(b->narrow);
+    else
+        VALID_BY(b->at);
     bits &= there;
     return count < 64 ? bits & ((1ull << count) - 1) : bits;
 }
@@ -308,21 +367,23 @@ static void put_block(struct job *j, const struct block *b)
 
 static void gather_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
-    struct job *j = arg;
+    struct together *t = arg;
+    uint64_t nulls[COLUMNS] = {0};
     struct block b;
-    uint64_t nulls = 0;
-    const int needs = !has_elements(j->g->column) || j->piece->validity != NULL;
     (void)worker;
     for (uint64_t i = begin; i < end; i += BLOCK) {
-        read_block(j, &b, i, end, needs);
-        put_block(j, &b);
-        if (j->g->validity)
-            nulls += put_validity(j, &b);
+        read_block(&t->job[0], &b, i, end, t->needs);
+        for (uint32_t c = 0; c < t->columns; c++) {
+            put_block(&t->job[c], &b);
+            if (t->job[c].g->validity)
+                nulls[c] += put_validity(&t->job[c], &b);
+        }
     }
-    __atomic_add_fetch(&j->nulls, nulls, __ATOMIC_RELAXED);
+    for (uint32_t c = 0; c < t->columns; c++)
+        __atomic_add_fetch(&t->job[c].nulls, nulls[c], __ATOMIC_RELAXED);
 }
 
-static struct job job_of(struct table_gather *g)
+static struct job job_of(cohort_context *context, struct table_gather *g)
 {
     static const struct table_piece none;
     const struct table_column *c = g->column;
@@ -333,6 +394,7 @@ static struct job job_of(struct table_gather *g)
                     .first_long = NONE};
     j.bytes = c->is_dictionary || c->type.layout <= TABLE_FIXED ? table_column_element(c)
                                                                 : (uint32_t)sizeof(struct table_view);
+    j.by_vectors = can_vectors(context, j.piece, j.total);
     return j;
 }
 
@@ -343,11 +405,25 @@ static void tell(struct table_gather *g, const struct job *j)
     g->first_long = j->first_long;
 }
 
-static cohort_status gather_column(cohort_context *context, struct table_gather *g)
+/* The columns that are not done, from *next on, as many as go together. */
+static cohort_status gather_columns(cohort_context *context, struct table_gather *g, uint32_t columns,
+                                    const uint8_t *done, uint32_t *next)
 {
-    struct job j = job_of(g);
-    cohort_status s = cpu_parallel_told(context, "gather", g->n, GRAIN, gather_range, &j);
-    tell(g, &j);
+    struct together t;
+    t.columns = 0;
+    t.needs = 0;
+    for (; *next < columns && t.columns < COLUMNS; ++*next) {
+        if (done[*next])
+            continue;
+        const struct job j = job_of(context, &g[*next]);
+        t.needs |= !has_elements(g[*next].column) || (!g->rows && j.piece->validity);
+        t.job[t.columns++] = j;
+    }
+    if (!t.columns)
+        return COHORT_OK;
+    cohort_status s = cpu_parallel_told(context, "gather", g->n, GRAIN, gather_range, &t);
+    for (uint32_t c = 0; c < t.columns; c++)
+        tell(t.job[c].g, &t.job[c]);
     return s;
 }
 
@@ -361,9 +437,9 @@ static uint64_t row_at(const struct table_gather *g, uint64_t i)
 /* Rows of a large table in an order without sense: each column would miss the caches for each of them. So the
  * elements are put side by side first, and fetched together. */
 struct side_by_side {
-    struct job job[ROW_COLUMNS];
-    uint32_t at[ROW_COLUMNS]; /* in a row */
-    uint32_t columns, bytes;  /* of a row: a power of two */
+    struct job job[COLUMNS];
+    uint32_t at[COLUMNS];    /* in a row */
+    uint32_t columns, bytes; /* of a row: a power of two */
     char *rows;
 };
 
@@ -429,7 +505,7 @@ static void take_column(const struct side_by_side *r, uint32_t c, const struct b
 static void take_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct side_by_side *r = arg;
-    uint64_t nulls[ROW_COLUMNS] = {0};
+    uint64_t nulls[COLUMNS] = {0};
     struct block b;
     (void)worker;
     for (uint64_t i = begin; i < end; i += BLOCK) {
@@ -456,13 +532,13 @@ static int are_scattered(const struct table_gather *g)
 }
 
 /* Columns that are worth it, in order of their widths. 0: not enough of them. */
-static int choose(struct side_by_side *r, struct table_gather *g, uint32_t columns)
+static int choose(cohort_context *context, struct side_by_side *r, struct table_gather *g, uint32_t columns)
 {
     uint32_t used = 0;
     r->columns = 0;
     for (uint32_t width = 8; width; width /= 2)
-        for (uint32_t i = 0; i < columns && r->columns < ROW_COLUMNS; i++) {
-            struct job j = job_of(&g[i]);
+        for (uint32_t i = 0; i < columns && r->columns < COLUMNS; i++) {
+            struct job j = job_of(context, &g[i]);
             if (j.bytes != width || used + width > ROW_BYTES || !has_elements(g[i].column))
                 continue;
             r->at[r->columns] = used;
@@ -481,8 +557,8 @@ static cohort_status gather_rows(cohort_context *context, struct table_gather *g
     struct side_by_side r;
     void *memory;
     uint64_t rows = columns ? g->column->rows : 0;
-    if (rows < ROWS_LEAST || g->n < rows / 2 || !g->rows || !are_scattered(g) || !choose(&r, g, columns) ||
-        pool_take(context, rows * r.bytes, &memory))
+    if (rows < ROWS_LEAST || g->n < rows / 2 || !g->rows || !are_scattered(g) ||
+        !choose(context, &r, g, columns) || pool_take(context, rows * r.bytes, &memory))
         return COHORT_OK;
     r.rows = memory;
     cohort_status s = cpu_parallel_told(context, "gather", rows, GRAIN, put_rows, &r);
@@ -502,9 +578,8 @@ cohort_status cpu_table_gather(cohort_context *context, struct table_gather *g, 
     if (!done)
         return context_fail(context, COHORT_NO_MEMORY, "no host memory for %u columns", columns);
     cohort_status s = gather_rows(context, g, columns, done);
-    for (uint32_t i = 0; !s && i < columns; i++)
-        if (!done[i])
-            s = gather_column(context, &g[i]);
+    for (uint32_t next = 0; !s && next < columns;)
+        s = gather_columns(context, g, columns, done, &next);
     free(done);
     return s;
 }
