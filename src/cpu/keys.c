@@ -75,15 +75,6 @@ struct find_job {
     struct keys_few few; /* no memory: the table is not one of few strings */
 };
 
-static uint32_t find_word(const struct keys_table *t, uint64_t home, uint64_t key)
-{
-    for (uint64_t i = home;; i = keys_after(t, i)) {
-        const struct keys_slot *s = &t->slot[i];
-        if (s->id == KEYS_NO_ID || s->key == key)
-            return s->id;
-    }
-}
-
 static uint32_t find_state(const struct keys_table *t, uint8_t state)
 {
     return state == KEYS_NULL ? t->null.id : KEYS_NO_ID;
@@ -101,23 +92,20 @@ static void find_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct find_job *j = arg;
     const struct keys_table *t = j->table;
-    uint64_t words[KEYS_BLOCK], homes[KEYS_BLOCK];
+    uint64_t words[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
     (void)worker;
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
         uint32_t *ids = j->batch->ids + at;
-        keys_load_rows(j->batch->words, at, count, words, states);
+        const int some = keys_load_rows(j->batch->words, at, count, words, states);
         if (!t->capacity) {
             find_direct(t, count, words, states, ids);
             continue;
         }
-        for (uint32_t i = 0; i < count; i++) {
-            homes[i] = keys_home(t, words[i]);
-            __builtin_prefetch(&t->slot[homes[i]]);
-        }
-        for (uint32_t i = 0; i < count; i++)
-            ids[i] = states[i] ? find_state(t, states[i]) : find_word(t, homes[i], words[i]);
+        keys_seek(t, j->level, count, words, ids);
+        for (uint32_t i = 0; some && i < count; i++)
+            ids[i] = states[i] ? find_state(t, states[i]) : ids[i];
     }
 }
 

@@ -120,6 +120,12 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
 cohort_status keys_parts_add(cohort_context *, struct keys_table *, struct keys_batch *, uint64_t begin,
                              uint64_t rows);
 
+/* ---- keys_seek.c: words among slots ---- */
+
+/* Ids of at most KEYS_BLOCK words, of a table that has slots; nobody adds to it. */
+void keys_seek(const struct keys_table *, enum cpu_level, uint32_t count, const uint64_t *words,
+               uint32_t *ids);
+
 /* ---- keys_rows.c: keys of several words ---- */
 
 cohort_status keys_rows_find(cohort_context *, const struct keys_table *, struct keys_batch *);

@@ -145,16 +145,32 @@ void keys_rows_keep(cohort_context *context, struct round *r, uint64_t added)
 struct rows_find {
     const struct keys_table *table;
     const struct keys_batch *batch;
+    enum cpu_level level;
 };
 
-static uint32_t find_key(const struct keys_table *t, uint64_t hash, uint64_t home, const uint64_t *key)
+static uint32_t find_key(const struct keys_table *t, uint64_t hash, const uint64_t *key)
 {
-    for (uint64_t i = home;; i = keys_after(t, i)) {
+    for (uint64_t i = keys_home(t, hash);; i = keys_after(t, i)) {
         const struct keys_slot *s = &t->slot[i];
         if (s->id == KEYS_NO_ID)
             return KEYS_NO_ID;
         if (s->key == hash && same_words(t->row + (uint64_t)s->id * t->words, key, t->words))
             return s->id;
+    }
+}
+
+/* like: of each row the id of the first slot that has its hash, which becomes its id. */
+static void settle(const struct keys_table *t, const struct block *b, uint32_t count, const uint64_t *keys,
+                   uint32_t *like)
+{
+    for (uint32_t i = 0; t->count * t->words >= NEAR && i < count; i++)
+        __builtin_prefetch(t->row + (like[i] == KEYS_NO_ID ? 0 : (uint64_t)like[i] * t->words));
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t *key = keys + (uint64_t)i * t->words;
+        if (b->state[i])
+            like[i] = KEYS_NO_ID;
+        else if (like[i] != KEYS_NO_ID && !same_words(t->row + (uint64_t)like[i] * t->words, key, t->words))
+            like[i] = find_key(t, b->hash[i], key);
     }
 }
 
@@ -169,16 +185,15 @@ static void find_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     for (uint64_t at = begin; at < end; at += most) {
         const uint32_t count = end - at < most ? (uint32_t)(end - at) : most;
         keys_load_wide(f->batch->rows, at, count, keys, b.state);
-        ask(t, keys, count, t->count, &b);
-        for (uint32_t i = 0; i < count; i++)
-            f->batch->ids[at + i] =
-                b.state[i] ? KEYS_NO_ID : find_key(t, b.hash[i], b.home[i], keys + (uint64_t)i * t->words);
+        keys_hash_wide(t->seed, keys, t->words, count, b.hash);
+        keys_seek(t, f->level, count, b.hash, f->batch->ids + at);
+        settle(t, &b, count, keys, f->batch->ids + at);
     }
 }
 
 cohort_status keys_rows_find(cohort_context *context, const struct keys_table *t, struct keys_batch *b)
 {
-    struct rows_find f = {t, b};
+    struct rows_find f = {t, b, cpu_device(context)->level};
     if (!t->capacity)
         return context_fill(context, b->ids, 0xff, b->n * sizeof *b->ids);
     return cpu_parallel_told(context, "keys", b->n, grain_of(b->rows), find_part, &f);

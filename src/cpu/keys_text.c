@@ -163,10 +163,9 @@ int keys_load_text(const struct keys_seed *s, enum cpu_level level, const struct
 /* A block of rows under way. */
 struct block {
     struct keys_text text[KEYS_BLOCK];
-    uint64_t hash[KEYS_BLOCK], home[KEYS_BLOCK];
+    uint64_t hash[KEYS_BLOCK];
     uint32_t like[KEYS_BLOCK]; /* the id of the first slot that has the same hash */
     uint8_t state[KEYS_BLOCK], differs[KEYS_BLOCK];
-    uint16_t list[KEYS_BLOCK];
 };
 
 static inline struct keys_text text_of(const struct keys_table *t, uint32_t id)
@@ -174,37 +173,18 @@ static inline struct keys_text text_of(const struct keys_table *t, uint32_t id)
     return keys_text_in(t->heap, t->start + id);
 }
 
-static uint32_t find_text(const struct keys_table *t, uint64_t home, uint64_t hash, struct keys_text text)
+static uint32_t find_text(const struct keys_table *t, uint64_t hash, struct keys_text text)
 {
-    for (uint64_t i = home;; i = keys_after(t, i)) {
+    for (uint64_t i = keys_home(t, hash);; i = keys_after(t, i)) {
         const struct keys_slot *s = &t->slot[i];
         if (s->id == KEYS_NO_ID || (s->key == hash && keys_same_text(text_of(t, s->id), text)))
             return s->id;
     }
 }
 
-/* Most rows are settled by their first slot; the others are looked for after them. */
-static void seek_alike(const struct keys_table *t, uint32_t count, struct block *b)
+static void seek_alike(const struct keys_table *t, enum cpu_level level, uint32_t count, struct block *b)
 {
-    const struct keys_homes homes = keys_homes_of(t);
-    const struct keys_slot *slots = t->slot;
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        b->home[i] = keys_home_in(homes, b->hash[i]);
-        __builtin_prefetch(&slots[b->home[i]]);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct keys_slot *slot = &slots[b->home[i]];
-        b->like[i] = slot->id;
-        b->list[left] = (uint16_t)i;
-        left += (slot->id != KEYS_NO_ID) & (slot->key != b->hash[i]);
-    }
-    for (uint32_t k = 0; k < left; k++) {
-        uint64_t at = b->home[b->list[k]];
-        while (t->slot[at].id != KEYS_NO_ID && t->slot[at].key != b->hash[b->list[k]])
-            at = keys_after(t, at);
-        b->like[b->list[k]] = t->slot[at].id;
-    }
+    keys_seek(t, level, count, b->hash, b->like);
     for (uint32_t i = 0; t->count > NEAR && i < count; i++)
         __builtin_prefetch(&t->start[b->like[i] == KEYS_NO_ID ? 0 : b->like[i]]);
     for (uint32_t i = 0; t->count > NEAR && i < count; i++)
@@ -264,12 +244,12 @@ uint32_t keys_find_text(const struct keys_table *t, enum cpu_level level, const 
     int any;
     if (t->count) {
         any = keys_load_text(t->seed, level, c, begin, count, b.text, b.hash, b.state);
-        seek_alike(t, count, &b);
+        seek_alike(t, level, count, &b);
         (level >= CPU_AVX512 ? compare_512 : compare_plain)(t, count, &b);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t id = b.like[i];
             if (b.differs[i])
-                id = find_text(t, b.home[i], b.hash[i], b.text[i]);
+                id = find_text(t, b.hash[i], b.text[i]);
             ids[i] = id == KEYS_NO_ID ? absent : id;
         }
     } else {
