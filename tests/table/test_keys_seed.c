@@ -1,5 +1,6 @@
 /* test_keys_seed.c: keys that were chosen so that they meet under one seed, under this one and under others:
- * how far from their homes they come to lie. */
+ * how far from their homes they come to lie; and that all are found where they lie, in tables of every size and
+ * up to the last slot but one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +158,61 @@ static void lengths(struct test *t)
     }
 }
 
+/* A table of so many slots and keys, put in one by one; key i has the number i. */
+static struct keys_table crowd(struct test *t, const struct keys_seed *seed, uint64_t slots, uint32_t keys,
+                               uint64_t *key)
+{
+    struct keys_table table;
+    keys_table_open(&table);
+    table.slot = malloc(slots * sizeof *table.slot);
+    if (!table.slot)
+        abort();
+    memset(table.slot, 0xff, slots * sizeof *table.slot);
+    table.capacity = slots;
+    table.seed = seed;
+    for (; table.count < keys; table.count++) {
+        key[table.count] =
+            test_below(t, 20) ? test_random(t) : ~0ull >> test_below(t, 64); /* twice: the first */
+        uint64_t at = keys_home(&table, key[table.count]);
+        while (table.slot[at].id != KEYS_NO_ID)
+            at = at + 1 < slots ? at + 1 : 0;
+        table.slot[at] = (struct keys_slot){key[table.count], (uint32_t)table.count, 0};
+    }
+    return table;
+}
+
+static uint32_t sought(const uint64_t *key, uint32_t keys, uint64_t word)
+{
+    for (uint32_t i = 0; i < keys; i++)
+        if (key[i] == word)
+            return i;
+    return KEYS_NO_ID;
+}
+
+/* Every search goes from its home on, over the end of the table if it must, to its key or an empty slot. */
+static void seeks(struct test *t)
+{
+    const enum cpu_level levels[] = {CPU_PLAIN, cpu_device(t->context)->level};
+    for (uint64_t slots = 2; slots < 80; slots++)
+        for (uint32_t round = 0; round < 8; round++) {
+            struct keys_seed seed;
+            uint64_t key[80], word[KEYS_BLOCK];
+            uint32_t ids[KEYS_BLOCK], count = 1 + (uint32_t)test_below(t, KEYS_BLOCK);
+            const uint32_t keys = (uint32_t)(round ? slots - 1 : slots * 3 / 4);
+            keys_seed_make(&seed, test_random(t));
+            struct keys_table table = crowd(t, &seed, slots, keys, key);
+            for (uint32_t i = 0; i < count; i++)
+                word[i] = keys && test_below(t, 4) ? key[test_below(t, keys)] : test_random(t);
+            for (int k = 0; k < 2; k++) {
+                keys_seek(&table, levels[k], count, word, ids);
+                for (uint32_t i = 0; i < count; i++)
+                    REQUIREF(t, ids[i] == sought(key, keys, word[i]), "%llu slots, %u keys: %u, not %u",
+                             (unsigned long long)slots, keys, ids[i], sought(key, keys, word[i]));
+            }
+            free(table.slot);
+        }
+}
+
 /* A process draws its seed, and draws another one each time. */
 static void draws(struct test *t)
 {
@@ -172,8 +228,6 @@ static void draws(struct test *t)
     CHECK(t, a.word[0] != a.word[1] && keys_seed() == keys_seed());
 }
 
-const struct test_case test_cases[] = {{"spreads", spreads, TEST_ON_CPU},
-                                       {"patterns", patterns, TEST_ON_CPU},
-                                       {"lengths", lengths, TEST_ON_CPU},
-                                       {"draws", draws, TEST_ON_CPU},
-                                       {NULL, NULL, 0}};
+const struct test_case test_cases[] = {{"spreads", spreads, TEST_ON_CPU}, {"patterns", patterns, TEST_ON_CPU},
+                                       {"lengths", lengths, TEST_ON_CPU}, {"seeks", seeks, TEST_ON_CPU},
+                                       {"draws", draws, TEST_ON_CPU},     {NULL, NULL, 0}};
