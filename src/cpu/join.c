@@ -232,31 +232,34 @@ static inline uint64_t match_of(const struct join_probe *p, uint32_t at, uint64_
     return length ? x->row[x->start[at] + k] : ~0ull;
 }
 
-/* Pairs begin .. end of the page, where a left row has one match at most and that of `row` is the first: without
- * a branch on whether it has one. No other entry than to[begin] .. to[end - 1] is written, not even with what
- * the next one overwrites. */
-#define SINGLE_PAIRS(T)                                                                                     \
-    do {                                                                                                    \
-        T none[1], *left = page->left ? (T *)page->left + begin : none;                                     \
-        T *right = page->right ? (T *)page->right + begin : none;                                           \
-        const uint64_t has_left = page->left != NULL, has_right = page->right != NULL, count = end - begin; \
-        for (uint64_t to = 0; to < count; row++) {                                                          \
-            const uint32_t at = p->at[row];                                                                 \
-            left[to * has_left] = (T)row;                                                                   \
-            right[to * has_right] = at == JOIN_NONE ? (T)~0ull : (T)at;                                     \
-            to += outer | ((at != JOIN_NONE) ^ anti);                                                       \
-        }                                                                                                   \
-    } while (0)
-
-static void single_pairs(const struct join_page *page, uint64_t row, uint64_t begin, uint64_t end)
+/* Pairs begin .. end of the page where a left row has one match at most, and `row` is the left row of the
+ * first: without a branch on whether it has one. What a row without a pair writes, the next one overwrites;
+ * nothing is written behind the last one. */
+static inline __attribute__((always_inline)) void put_single(const struct join_page *page, uint32_t bytes,
+                                                             uint64_t row, uint64_t begin, uint64_t end)
 {
     const struct join_probe *p = page->probe;
-    const uint64_t outer = p->rule == JOIN_OUTER,
-                   anti = p->rule != JOIN_INNER && p->rule != JOIN_SEMI && !outer;
-    if (page->bytes == 4)
-        SINGLE_PAIRS(uint32_t);
-    else
-        SINGLE_PAIRS(uint64_t);
+    const uint64_t if_hit = pairs_of(p->rule, 1), if_miss = pairs_of(p->rule, 0);
+    for (uint64_t to = begin; to < end; row++) {
+        const uint32_t at = p->at[row];
+        put(page->left, bytes, to, row);
+        put(page->right, bytes, to, at == JOIN_NONE ? ~0ull : at);
+        to += at == JOIN_NONE ? if_miss : if_hit;
+    }
+}
+
+/* The same where it may have any number of matches; `skip` pairs of the first row are not asked for. */
+static void put_runs(const struct join_page *page, uint64_t row, uint64_t skip, uint64_t begin, uint64_t end)
+{
+    const struct join_probe *p = page->probe;
+    for (uint64_t to = begin; to < end; row++) {
+        uint64_t length = length_of(p->index, p->at[row]), pairs = pairs_of(p->rule, length);
+        for (; skip < pairs && to < end; skip++, to++) {
+            put(page->left, page->bytes, to, row);
+            put(page->right, page->bytes, to, match_of(p, p->at[row], skip, length));
+        }
+        skip = skip > pairs ? skip - pairs : 0;
+    }
 }
 
 /* Pairs begin .. end of the page. */
@@ -269,18 +272,12 @@ static void pairs_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     (void)worker;
     for (; p->index->unique && skip; row++)
         skip -= pairs_of(p->rule, length_of(p->index, p->at[row]));
-    if (p->index->unique) {
-        single_pairs(page, row, begin, end);
-        return;
-    }
-    for (uint64_t to = begin; to < end; row++) {
-        uint64_t length = length_of(p->index, p->at[row]), pairs = pairs_of(p->rule, length);
-        for (; skip < pairs && to < end; skip++, to++) {
-            put(page->left, page->bytes, to, row);
-            put(page->right, page->bytes, to, match_of(p, p->at[row], skip, length));
-        }
-        skip = skip > pairs ? skip - pairs : 0;
-    }
+    if (!p->index->unique)
+        put_runs(page, row, skip, begin, end);
+    else if (page->bytes == 4)
+        put_single(page, 4, row, begin, end);
+    else
+        put_single(page, 8, row, begin, end);
 }
 
 static cohort_status cpu_join_pairs(cohort_context *context, const struct join_page *page)

@@ -1,10 +1,10 @@
 /* cpu/keys_seek.c: words looked up among slots.
  *
  * All rows of a block are looked at together. Their homes are computed and asked for first. With AVX-512 a
- * line of memory, which is four slots, is compared at once: the first slot from the home on that has the word,
- * or is empty, has the answer, since the id of an empty slot is that of no key. Rows whose line has neither
- * are listed, without a branch, and the next line is looked at for all of them; so how far a search goes is
- * never foretold. */
+ * line of memory, which is four slots, is compared at once: the first slot from the home on that has the
+ * word, or is empty, has the answer, since the id of an empty slot is that of no key. Rows whose line has
+ * neither are listed, without a branch, and the next line is looked at for all of them; so how far a search
+ * goes is never foretold. */
 #include "keys_vector.h"
 
 #define LINE 4u /* slots */

@@ -1,6 +1,6 @@
 /* test_keys_seed.c: keys that were chosen so that they meet under one seed, under this one and under others:
- * how far from their homes they come to lie; and that all are found where they lie, in tables of every size and
- * up to the last slot but one. */
+ * how far from their homes they come to lie; and that all are found where they lie, in tables of every size
+ * that are full but for one slot. */
 #include <stdlib.h>
 #include <string.h>
 
