@@ -11,7 +11,7 @@
 /* What a join has open. */
 typedef struct join_work {
     cohort_context *context;
-    cohort_frame *left_key, *right_key, *rest, *left_part, *right_part;
+    cohort_frame *left_key, *right_key, *rest;
     cohort_join *join;
     cohort_matches *matches;
     cohort_join_page page;
@@ -26,8 +26,6 @@ static void join_close(join_work *w)
     cohort_frame_release(w->left_key);
     cohort_frame_release(w->right_key);
     cohort_frame_release(w->rest);
-    cohort_frame_release(w->left_part);
-    cohort_frame_release(w->right_part);
 }
 
 static cohort_status keys_pick(join_work *w, const join_query *q, cohort_frame *x, cohort_frame *right)
@@ -68,15 +66,7 @@ cohort_status table_join_answer(cohort_context *context, const join_query *q, co
     if (!s)
         s = cohort_join_probe(w.join, w.left_key, &o, &w.matches);
     if (!s)
-        s = page_open(&w, cohort_join_size(w.matches));
-    if (!s)
-        s = cohort_join_pairs(w.matches, &w.page);
-    if (!s)
-        s = cohort_gather(x, w.page.written, 4, w.page.left, &w.left_part);
-    if (!s)
-        s = cohort_gather(w.rest, w.page.written, 4, w.page.right, &w.right_part);
-    if (!s)
-        s = cohort_frame_beside(w.left_part, w.right_part, NULL, out);
+        s = cohort_join_frame(w.matches, 0, cohort_join_size(w.matches), x, w.rest, NULL, out);
     join_close(&w);
     return s;
 }

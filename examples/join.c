@@ -12,9 +12,9 @@
  *
  * The algorithm. The rows of the right table's key columns get numbers, equal rows the same one, in a hash
  * table (cohort_join_build). Each left row is looked up in it (cohort_join_probe): then it is known how many
- * pairs of rows there are. They are read a page at a time (cohort_join_pairs), so that a result of any size
- * needs little memory; a page is two arrays of row numbers, and cohort_gather makes columns of them. A right
- * or full join ends with the right rows that no left row met (cohort_join_finish).
+ * pairs of rows there are. Their columns are made some pairs at a time (cohort_join_frame), so that a result of
+ * any size needs little memory. A right or full join ends with the right rows that no left row met, as row
+ * numbers (cohort_join_finish), of which cohort_gather makes columns.
  *
  * Files are read and written by join/table.c, with libcsv (Debian: libcsv-dev); it shows how to make frames
  * by Arrow's C interface. Runs on a GPU's context if there is a GPU, else on the CPU's (COHORT_DEVICE
@@ -91,62 +91,58 @@ static cohort_frame *pick(cohort_context *context, cohort_frame *table, const st
     return picked;
 }
 
-/* The columns that a page's pairs stand for: both tables', or the left one's alone. A row number of all ones
- * is a row of nulls. The caller's to release. */
-static cohort_frame *columns_of(cohort_context *context, const cohort_join_page *page, cohort_frame *left,
-                                cohort_frame *right)
+static void print_part(cohort_context *context, cohort_frame *result, int names)
 {
-    cohort_frame *some_left, *some_right, *both;
-    must(context, cohort_gather(left, page->written, 8, page->left, &some_left));
-    if (!right)
-        return some_left;
-    must(context, cohort_gather(right, page->written, 8, page->right, &some_right));
-    must(context, cohort_frame_beside(some_left, some_right, NULL, &both)); /* hour, ..., hour_right */
-    cohort_frame_release(some_left);
-    cohort_frame_release(some_right);
-    return both;
-}
-
-static void print_page(cohort_context *context, const cohort_join_page *page, cohort_frame *left,
-                       cohort_frame *right, int names)
-{
-    cohort_frame *result = columns_of(context, page, left, right);
     if (names)
         table_print_names(context, result);
     table_print_rows(context, result);
     cohort_frame_release(result);
 }
 
-/* Prints all rows of the join. Returns how many there are. */
-static uint64_t print_join(cohort_context *context, cohort_join *join, cohort_join_kind kind,
-                           cohort_frame *left, cohort_frame *left_keys, cohort_frame *right)
+/* The right rows that no left row met. A left row of all ones is a row of nulls. Returns how many there are. */
+static uint64_t print_rest(cohort_context *context, cohort_join *join, cohort_frame *left,
+                           cohort_frame *right)
 {
-    uint64_t left_rows[PAGE], right_rows[PAGE], count;
-    cohort_matches *matches;
-    cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
-    options.kind = kind;
-    must(context, cohort_join_probe(join, left_keys, &options, &matches));
-
+    uint64_t left_rows[PAGE], right_rows[PAGE];
     cohort_join_page page = COHORT_JOIN_PAGE_INIT;
     page.capacity = PAGE;
     page.left = left_rows;
     page.right = right_rows;
     do {
-        must(context, cohort_join_pairs(matches, &page));
-        print_page(context, &page, left, right, page.first == 0);
+        cohort_frame *some_left, *some_right, *both;
+        must(context, cohort_join_finish(join, &page));
+        must(context, cohort_gather(left, page.written, 8, page.left, &some_left));
+        must(context, cohort_gather(right, page.written, 8, page.right, &some_right));
+        must(context, cohort_frame_beside(some_left, some_right, NULL, &both));
+        print_part(context, both, 0);
+        cohort_frame_release(some_left);
+        cohort_frame_release(some_right);
         page.first += page.written;
     } while (page.first < page.total);
-    count = page.total;
+    return page.total;
+}
 
-    page.first = page.total = 0;
-    if (kind == COHORT_JOIN_RIGHT || kind == COHORT_JOIN_FULL)
-        do {
-            must(context, cohort_join_finish(join, &page));
-            print_page(context, &page, left, right, 0);
-            page.first += page.written;
-        } while (page.first < page.total);
+/* Prints all rows of the join. Returns how many there are. */
+static uint64_t print_join(cohort_context *context, cohort_join *join, cohort_join_kind kind,
+                           cohort_frame *left, cohort_frame *left_keys, cohort_frame *right)
+{
+    cohort_matches *matches;
+    cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    options.kind = kind;
+    must(context, cohort_join_probe(join, left_keys, &options, &matches));
+
+    const uint64_t count = cohort_join_size(matches);
+    uint64_t first = 0;
+    do {
+        cohort_frame *some; /* hour, ..., hour_right */
+        must(context, cohort_join_frame(matches, first, PAGE, left, right, NULL, &some));
+        print_part(context, some, first == 0);
+        first += PAGE;
+    } while (first < count);
     cohort_matches_destroy(matches);
-    return count + page.total;
+    return kind == COHORT_JOIN_RIGHT || kind == COHORT_JOIN_FULL
+               ? count + print_rest(context, join, left, right)
+               : count;
 }
 
 int main(int argc, char **argv)

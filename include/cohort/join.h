@@ -4,8 +4,8 @@
  *     cohort_join_probe(join, lines_keys, NULL, &matches);       the left side; as often as there are batches
  *                                                                of it
  *     cohort_join_size(matches)                                  how many pairs
- *     cohort_join_pairs(matches, &page);                         some of them
- *     cohort_gather(lines, page.written, 8, page.left, &out);    and the columns that they stand for
+ *     cohort_join_frame(matches, 0, n, lines, orders, NULL, &out);  the columns that n of them stand for
+ *     cohort_join_pairs(matches, &page);                         or their row numbers, for cohort_gather
  *
  * Keys are rows of frames, of as many columns on either side, as in keys.h: which types agree, how floats,
  * strings and dictionaries compare. nulls_equal says, column by column, whether a null is a value like
@@ -169,6 +169,18 @@ typedef struct cohort_join_page {
 /* O(written), and a search: so a page costs the same wherever it is. COHORT_RANGE: page.bytes is not 4 or 8,
  * or 4 where a side has too many rows; COHORT_BAD_POINTER: an array is not aligned to its elements. */
 COHORT_API cohort_status cohort_join_pairs(cohort_matches *matches, cohort_join_page *page);
+
+/* Pairs first .. first + n of the whole sequence, as far as they exist, as a frame: the columns of `left` at
+ * their left rows, then those of `right` at their right rows, null throughout where a row number is null. A
+ * side that is NULL has no columns there. A name of right's that left has too gets `suffix` (NULL: "_right")
+ * behind it. The frames are the sides of the join, as probed and as built, or other columns of as many rows;
+ * on a CPU strings are not copied, as with cohort_gather. Row numbers take 4 bytes a pair and side while the
+ * call lasts, 8 where a side has 2^32 - 1 rows or more. O(n) a column, and a search. COHORT_RANGE: a frame has
+ * not as many rows as its side; COHORT_OTHER_CONTEXT: it is not of the matches' context; COHORT_NULL: both are
+ * NULL; else what cohort_gather says. */
+COHORT_API cohort_status cohort_join_frame(cohort_matches *matches, uint64_t first, uint64_t n,
+                                           cohort_frame *left, cohort_frame *right, const char *suffix,
+                                           cohort_frame **out);
 
 /* The right rows that no probe of kind RIGHT or FULL has met so far, as pairs (null, row). On the join's own
  * context, while no probe is under way; the join may be probed again after it. O(right rows / 64) where

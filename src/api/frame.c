@@ -226,6 +226,24 @@ static char *name_beside(const cohort_frame *a, const char *name, const char *su
     return made;
 }
 
+cohort_status frame_beside(const cohort_frame *a, const cohort_frame *b, const char *suffix,
+                           cohort_frame **out)
+{
+    cohort_status s = COHORT_OK;
+    cohort_frame *made = frame_new(a->context, a->rows, a->columns + b->columns);
+    if (!made)
+        return COHORT_NO_MEMORY;
+    for (uint32_t i = 0; !s && i < a->columns; i++)
+        s = frame_put(made, i, a->field[i].name, table_column_retain(a->field[i].column));
+    for (uint32_t i = 0; !s && i < b->columns; i++) {
+        char *name = name_beside(a, b->field[i].name, suffix ? suffix : "_right");
+        s = name ? frame_put(made, a->columns + i, name, table_column_retain(b->field[i].column))
+                 : context_fail(a->context, COHORT_NO_MEMORY, "no memory for the name of a column");
+        free(name);
+    }
+    return finish(made, s, out);
+}
+
 cohort_status cohort_frame_beside(cohort_frame *a, cohort_frame *b, const char *suffix, cohort_frame **out)
 {
     CALL_ON(a);
@@ -240,16 +258,5 @@ cohort_status cohort_frame_beside(cohort_frame *a, cohort_frame *b, const char *
     if (a->rows != b->rows)
         return context_fail(a->context, COHORT_RANGE, "cohort_frame_beside: a has %llu rows, and b %llu",
                             (unsigned long long)a->rows, (unsigned long long)b->rows);
-    cohort_frame *made = frame_new(a->context, a->rows, a->columns + b->columns);
-    if (!made)
-        return COHORT_NO_MEMORY;
-    for (uint32_t i = 0; !s && i < a->columns; i++)
-        s = frame_put(made, i, a->field[i].name, table_column_retain(a->field[i].column));
-    for (uint32_t i = 0; !s && i < b->columns; i++) {
-        char *name = name_beside(a, b->field[i].name, suffix ? suffix : "_right");
-        s = name ? frame_put(made, a->columns + i, name, table_column_retain(b->field[i].column))
-                 : context_fail(a->context, COHORT_NO_MEMORY, "no memory for the name of a column");
-        free(name);
-    }
-    return finish(made, s, out);
+    return frame_beside(a, b, suffix, out);
 }

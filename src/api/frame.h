@@ -73,6 +73,10 @@ cohort_status table_column_gather(cohort_context *context, const char *name, str
 cohort_status frame_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, const void *rows,
                            cohort_frame **out);
 
+/* The columns of both, which have as many rows, in one frame (cohort_frame_beside). */
+cohort_status frame_beside(const cohort_frame *a, const cohort_frame *b, const char *suffix,
+                           cohort_frame **out);
+
 /* ---- frame_export.c ------------------------------------------------------------------------------------ */
 
 /* The schema of a frame whose columns are these; its rows, of columns in one piece each. host: they lie in

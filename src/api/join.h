@@ -18,6 +18,12 @@ struct cohort_join {
     struct join_rest rest;
 };
 
+struct cohort_matches {
+    cohort_context *context, *host;
+    const cohort_join *join;
+    struct join_probe probe; /* its arrays are of the pool of `host` */
+};
+
 /* A page under way: what the caller asks for, and where its rows are written in the memory of `host`. */
 struct join_window {
     cohort_context *context, *host;

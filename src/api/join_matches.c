@@ -7,12 +7,6 @@
 #include "join.h"
 #include "options.h"
 
-struct cohort_matches {
-    cohort_context *context, *host;
-    const cohort_join *join;
-    struct join_probe probe; /* its arrays are of the pool of `host` */
-};
-
 /* ---- what is asked for --------------------------------------------------------------------------------- */
 
 static const char *const shapes[] = {"MANY_TO_MANY", "ONE_TO_ONE", "ONE_TO_MANY", "MANY_TO_ONE"};

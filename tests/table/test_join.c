@@ -216,6 +216,73 @@ static void gathered(struct test *t)
     }
 }
 
+/* Pairs first .. first + n as a frame by their row numbers; with: 1, the left side's columns, 2, the right one's,
+ * 3, both's. */
+static cohort_frame *frame_by_pages(struct test *t, const struct sides *s, cohort_matches *m, uint64_t first,
+                                    uint64_t n, int with)
+{
+    cohort_frame *left = NULL, *right = NULL, *both = NULL;
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+    page.bytes = test_below(t, 2) ? 4 : 8;
+    page.first = first;
+    page.capacity = n;
+    struct column *l = column_new(t, n, page.bytes), *r = column_new(t, n, page.bytes);
+    page.left = column_send(l);
+    page.right = column_send(r);
+    OK(t, cohort_join_pairs(m, &page));
+    OK(t, cohort_gather(s->left_frame, page.written, page.bytes, page.left, &left));
+    OK(t, cohort_gather(s->right_frame, page.written, page.bytes, page.right, &right));
+    if (with == 3)
+        OK(t, cohort_frame_beside(left, right, "_there", &both));
+    else
+        both = cohort_frame_retain(with == 1 ? left : right);
+    cohort_frame_release(left);
+    cohort_frame_release(right);
+    column_drop(t, NULL);
+    return both;
+}
+
+/* Pairs as frames are what row numbers, gathers and frames side by side make. */
+static void frames(struct test *t)
+{
+    for (int round = 0; round < 24; round++) {
+        struct sides s;
+        cohort_join *join = NULL;
+        cohort_matches *m = NULL;
+        cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
+        sides_open(t, &s, 1 + (uint32_t)test_below(t, 2), 100, round & 1 ? 10 : 400);
+        options.kind = (cohort_join_kind)(round % 6);
+        OK(t, cohort_join_build(s.right_frame, NULL, &join));
+        OK(t, cohort_join_probe(join, s.left_frame, &options, &m));
+        const uint64_t total = cohort_join_size(m);
+        for (int k = 0; k < 4; k++) {
+            const uint64_t first = k ? test_below(t, total + 2) : 0, n = k ? test_below(t, total + 2) : total;
+            const int with = 1 + (int)test_below(t, 3);
+            struct model due, got;
+            cohort_frame *made = NULL, *paged = frame_by_pages(t, &s, m, first, n, with);
+            OK(t, cohort_join_frame(m, first, k == 1 ? INT64_MAX / 64 : n, with & 1 ? s.left_frame : NULL,
+                                    with & 2 ? s.right_frame : NULL, "_there", &made));
+            cohort_frame *as_many = NULL;
+            OK(t, cohort_frame_slice(made, 0, cohort_frame_rows(paged), &as_many));
+            EQUAL(t, cohort_frame_rows(made),
+                  first > total                 ? 0
+                  : k == 1 || n > total - first ? total - first
+                                                : n);
+            model_of_frame(t, &due, paged);
+            model_of_frame(t, &got, as_many);
+            model_same(t, &due, &got);
+            model_close(&due);
+            model_close(&got);
+            cohort_frame_release(as_many);
+            cohort_frame_release(made);
+            cohort_frame_release(paged);
+        }
+        cohort_matches_destroy(m);
+        cohort_join_destroy(join);
+        sides_close(&s);
+    }
+}
+
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 struct prober {
@@ -376,6 +443,7 @@ static void scattered(struct test *t)
 const struct test_case test_cases[] = {{"every_kind", every_kind, TEST_EACH_MEMORY},
                                        {"many", many, 0},
                                        {"gathered", gathered, TEST_EACH_MEMORY},
+                                       {"frames", frames, TEST_EACH_MEMORY},
                                        {"scattered", scattered, TEST_ON_CPU},
                                        {"threads", threads, TEST_ON_CPU},
                                        {NULL, NULL, 0}};

@@ -68,7 +68,7 @@ static void refuses(struct test *t)
     cohort_array one = {"a", COHORT_U32, 0, values, NULL}, other = {"b", COHORT_U64, 0, wide, NULL};
     float real[3] = {1, 2, 3};
     cohort_array floats = {"c", COHORT_F32, 0, real, NULL};
-    cohort_frame *a = NULL, *b = NULL, *c = NULL, *none = NULL;
+    cohort_frame *a = NULL, *b = NULL, *c = NULL, *none = NULL, *some = NULL, *made = NULL;
     cohort_join *join = NULL, *no_join = NULL;
     cohort_matches *m = NULL, *no_matches = NULL;
     cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
@@ -115,6 +115,14 @@ static void refuses(struct test *t)
     OK(t, cohort_join_pairs(m, &page));
     EQUAL(t, page.written, 0);
     EQUAL(t, page.total, 5);
+    FAILS(t, NULL, cohort_join_frame(NULL, 0, 1, a, a, NULL, &made), COHORT_NULL, "matches", NULL);
+    FAILS(t, on, cohort_join_frame(m, 0, 1, a, a, NULL, NULL), COHORT_NULL, "out", NULL);
+    FAILS(t, on, cohort_join_frame(m, 0, 1, NULL, NULL, NULL, &made), COHORT_NULL, "left", "right");
+    OK(t, cohort_frame_slice(a, 0, 2, &some));
+    FAILS(t, on, cohort_join_frame(m, 0, 1, some, a, NULL, &made), COHORT_RANGE, "left", "2");
+    FAILS(t, on, cohort_join_frame(m, 0, 1, a, some, NULL, &made), COHORT_RANGE, "right", "2");
+    cohort_frame_release(some);
+    CHECK(t, !made);
     cohort_matches_destroy(m);
     cohort_matches_destroy(NULL);
     cohort_join_destroy(join);
@@ -132,12 +140,11 @@ static void no_memory(struct test *t)
     uint64_t keys[3000];
     for (uint64_t i = 0; i < 3000; i++)
         keys[i] = test_mix(i % 1100);
-    cohort_frame *frame = keys_frame(t, t->context, 3000, keys);
     for (uint64_t limit = 1, whole = 0; !whole; limit += 1 + limit / 6) {
         struct ledger ledger = {.limit = limit};
         cohort_context_options options = test_context_options(t);
         cohort_context *context = NULL;
-        cohort_frame *own = NULL;
+        cohort_frame *own = NULL, *made = NULL;
         cohort_join *join = NULL;
         cohort_matches *m = NULL;
         cohort_join_page page = COHORT_JOIN_PAGE_INIT;
@@ -149,7 +156,11 @@ static void no_memory(struct test *t)
                 s = cohort_join_build(own, NULL, &join);
             CHECK(t, !s == (join != NULL));
             if (!s)
-                s = cohort_join_probe(join, frame, NULL, &m);
+                s = cohort_join_probe(join, own, NULL, &m);
+            if (!s)
+                s = cohort_join_frame(m, 5, 9000, own, own, NULL, &made);
+            CHECK(t, !(made && s) && (s || cohort_frame_rows(made) == 8395));
+            cohort_frame_release(made);
             if (!s)
                 s = cohort_join_finish(join, &page);
             CHECK(t, s == COHORT_OK || s == COHORT_NO_MEMORY);
@@ -162,7 +173,6 @@ static void no_memory(struct test *t)
         }
         test_ledger_check(t, &ledger);
     }
-    cohort_frame_release(frame);
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */

@@ -186,52 +186,12 @@ static PyObject *join_rows(PyObject *module, PyObject *const *arguments, Py_ssiz
     return none && !PyErr_Occurred() ? KEPT(Py_None) : result;
 }
 
-/* The rows of the pairs: *left, and *right behind them, to be freed. */
-static cohort_status fetch_rows(struct pairs *p, uint32_t bytes, void **rows, bool *plain)
-{
-    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
-    uint64_t n = p->matched;
-    *rows = n < SIZE_MAX / 32 ? malloc((size_t)n * bytes * 2 + 1) : NULL;
-    if (!*rows) {
-        *plain = true;
-        return COHORT_NO_MEMORY;
-    }
-    page.bytes = bytes;
-    page.capacity = n;
-    page.left = *rows;
-    page.right = (char *)*rows + n * bytes;
-    return cohort_join_pairs(p->matches, &page);
-}
-
-/* The frame of these rows of both sides. */
-static cohort_status gather_both(cohort_frame *left, cohort_frame *right, const struct side *c, uint64_t n,
-                                 uint32_t bytes, const void *rows, const char *suffix, cohort_frame **out)
-{
-    cohort_frame *a = NULL, *rest = NULL, *b = NULL;
-    cohort_status s = cohort_gather(left, n, bytes, rows, &a);
-    if (!s && c->rest) {
-        s = cohort_frame_select(right, c->rest, c->other, NULL, &rest);
-        if (!s)
-            s = cohort_gather(rest, n, bytes, (const char *)rows + n * bytes, &b);
-        if (!s)
-            s = cohort_frame_beside(a, b, suffix, out);
-    } else if (!s) {
-        *out = a;
-        a = NULL;
-    }
-    cohort_frame_release(a);
-    cohort_frame_release(b);
-    cohort_frame_release(rest);
-    return s;
-}
-
 /* All of it, with the context's lock. *none: a column is not there. */
 static cohort_status join_all(struct side side[2], const uint8_t *flags, cohort_join_probe_options *options,
-                              const char *suffix, handle *out, bool *plain, bool *none)
+                              const char *suffix, handle *out, bool *none)
 {
     struct pairs p = {NULL, NULL, 0, 0, false};
-    cohort_frame *const left = side[0].frame->object, *const right = side[1].frame->object;
-    void *rows = NULL;
+    cohort_frame *const left = side[0].frame->object, *right = NULL;
     cohort_status s = side_open(&side[0], none);
     if (!s)
         s = side_open(&side[1], none);
@@ -240,13 +200,11 @@ static cohort_status join_all(struct side side[2], const uint8_t *flags, cohort_
     if (s || *none)
         return s;
     s = probe(&p, side[0].picked, side[1].picked, flags, options);
-    const uint64_t most = cohort_frame_rows(left) | cohort_frame_rows(right);
-    const uint32_t bytes = most < UINT32_MAX ? 4 : 8;
+    if (!s && side[1].rest)
+        s = cohort_frame_select(side[1].frame->object, side[1].rest, side[1].other, NULL, &right);
     if (!s)
-        s = fetch_rows(&p, bytes, &rows, plain);
-    if (!s)
-        s = gather_both(left, right, &side[1], p.matched, bytes, rows, suffix, (cohort_frame **)&out->object);
-    free(rows);
+        s = cohort_join_frame(p.matches, 0, p.matched, left, right, suffix, (cohort_frame **)&out->object);
+    cohort_frame_release(right);
     cohort_matches_destroy(p.matches);
     cohort_join_destroy(p.join);
     return s;
@@ -272,7 +230,7 @@ static PyObject *join_frames(PyObject *module, PyObject *const *arguments, Py_ss
     if (out) {
         outcome o;
         call_begin(out->on, &o);
-        o.status = join_all(side, flags, &options, suffix, out, &o.plain, &none);
+        o.status = join_all(side, flags, &options, suffix, out, &none);
         out = (handle *)frame_answered(out, &o);
     }
     sides_end(side);
