@@ -12,8 +12,8 @@
  *
  * The algorithm. The rows of the right table's key columns get numbers, equal rows the same one, in a hash
  * table (cohort_join_build). Each left row is looked up in it (cohort_join_probe): then it is known how many
- * pairs of rows there are. Their columns are made some pairs at a time (cohort_join_frame), so that a result of
- * any size needs little memory. A right or full join ends with the right rows that no left row met, as row
+ * pairs of rows there are. Their columns are made some pairs at a time (cohort_join_frame), so that a result
+ * of any size needs little memory. A right or full join ends with the right rows that no left row met, as row
  * numbers (cohort_join_finish), of which cohort_gather makes columns.
  *
  * Files are read and written by join/table.c, with libcsv (Debian: libcsv-dev); it shows how to make frames
@@ -99,7 +99,8 @@ static void print_part(cohort_context *context, cohort_frame *result, int names)
     cohort_frame_release(result);
 }
 
-/* The right rows that no left row met. A left row of all ones is a row of nulls. Returns how many there are. */
+/* The right rows that no left row met. A left row of all ones is a row of nulls. Returns how many there
+ * are. */
 static uint64_t print_rest(cohort_context *context, cohort_join *join, cohort_frame *left,
                            cohort_frame *right)
 {

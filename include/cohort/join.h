@@ -175,9 +175,9 @@ COHORT_API cohort_status cohort_join_pairs(cohort_matches *matches, cohort_join_
  * side that is NULL has no columns there. A name of right's that left has too gets `suffix` (NULL: "_right")
  * behind it. The frames are the sides of the join, as probed and as built, or other columns of as many rows;
  * on a CPU strings are not copied, as with cohort_gather. Row numbers take 4 bytes a pair and side while the
- * call lasts, 8 where a side has 2^32 - 1 rows or more. O(n) a column, and a search. COHORT_RANGE: a frame has
- * not as many rows as its side; COHORT_OTHER_CONTEXT: it is not of the matches' context; COHORT_NULL: both are
- * NULL; else what cohort_gather says. */
+ * call lasts, 8 where a side has 2^32 - 1 rows or more. O(n) a column, and a search. COHORT_RANGE: a frame
+ * has not as many rows as its side; COHORT_OTHER_CONTEXT: it is not of the matches' context; COHORT_NULL:
+ * both are NULL; else what cohort_gather says. */
 COHORT_API cohort_status cohort_join_frame(cohort_matches *matches, uint64_t first, uint64_t n,
                                            cohort_frame *left, cohort_frame *right, const char *suffix,
                                            cohort_frame **out);

@@ -216,8 +216,8 @@ static void gathered(struct test *t)
     }
 }
 
-/* Pairs first .. first + n as a frame by their row numbers; with: 1, the left side's columns, 2, the right one's,
- * 3, both's. */
+/* Pairs first .. first + n as a frame by their row numbers; with: 1, the left side's columns, 2, the right
+ * one's, 3, both's. */
 static cohort_frame *frame_by_pages(struct test *t, const struct sides *s, cohort_matches *m, uint64_t first,
                                     uint64_t n, int with)
 {
