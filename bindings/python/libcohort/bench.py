@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import operator
 import statistics
 import sys
 import time
@@ -37,7 +38,7 @@ COLOURS = {
     "duckdb": "#b8b04a",
     "pyroaring": "#c0564a",
 }
-SETS = ("and", "or")
+SETS = ("and", "or", "andnot", "xor")
 # What takes so many seconds runs once.
 LONG = 5.0
 
@@ -281,13 +282,24 @@ def set_cases(rows: int, mods: dict[str, Any]) -> Iterator[Case]:
         p, q = roaring.BitMap(x), roaring.BitMap(y)
         p.run_optimize(), q.run_optimize()
 
+    operators: dict[str, Callable[[Any, Any], Any]] = {
+        "and": operator.and_,
+        "or": operator.or_,
+        "andnot": operator.sub,
+        "xor": operator.xor,
+    }
+    arrays: dict[str, Callable[[], Any]] = {
+        "and": lambda: np.intersect1d(x, y, assume_unique=True),
+        "or": lambda: np.union1d(x, y),
+        "andnot": lambda: np.setdiff1d(x, y, assume_unique=True),
+        "xor": lambda: np.setxor1d(x, y, assume_unique=True),
+    }
+
     def options(op: str) -> dict[str, Callable[[], Any]]:
-        out: dict[str, Callable[[], Any]] = {
-            "libcohort": (lambda: s & t) if op == "and" else (lambda: s | t),
-            "numpy": lambda: np.intersect1d(x, y, assume_unique=True) if op == "and" else np.union1d(x, y),
-        }
+        by = operators[op]
+        out: dict[str, Callable[[], Any]] = {"libcohort": lambda: by(s, t), "numpy": arrays[op]}
         if roaring:
-            out["pyroaring"] = (lambda: p & q) if op == "and" else (lambda: p | q)
+            out["pyroaring"] = lambda: by(p, q)
         return out
 
     for op in SETS:
@@ -359,7 +371,7 @@ def run(rows: list[int], types: list[str], only: list[str], runs: int) -> Iterat
                 yield from measure(join_cases(n, distinct, mods), n, "int64", keys, only, runs)
             if _wanted(only, "group_by"):
                 yield from measure(group_cases(n, distinct, mods), n, "int64", keys, only, runs)
-        if _wanted(only, "sets: and, or, sizes of 1,000 ands"):
+        if _wanted(only, "sets: and, or, andnot, xor, sizes of 1,000 ands"):
             yield from measure(set_cases(n, mods), n, "uint32", "", only, runs)
         if not only or any(o.startswith("question") for o in only):
             yield from measure(_bench_questions.question_cases(n, mods), n, "table", "", only, runs)
