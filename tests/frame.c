@@ -125,10 +125,15 @@ int test_take(struct test *t, uint64_t share)
 int test_drawn(struct test *t, uint64_t part, uint64_t of)
 {
     t->parts++;
+    const uint64_t before = t->part_now;
+    t->part_now = 0;
     if (t->drawn && (part + t->draw) % of) {
         t->not_drawn++;
         return 0;
     }
+    t->part_now = part + 1;
+    if (before == part + 1)
+        return 1;
     uint64_t x = t->first ^ test_mix(part + 1);
     for (int i = 0; i < 4; i++)
         t->random[i] = test_mix(x += 0x9e3779b97f4a7c15u);

@@ -38,6 +38,26 @@ static void shares(struct test *t)
         CHECK(t, all[part] != all[part - 1]);
 }
 
+/* A part of several steps, each of which asks, has other numbers at each step, and the same whichever parts are
+ * done. */
+static void steps(struct test *t)
+{
+    enum { STEPS = 4 };
+    uint64_t all[PARTS][STEPS];
+    for (uint64_t draw = 0; draw < 6; draw++) {
+        struct test other = {.drawn = draw > 0, .draw = draw, .first = 78, .random = {1, 2, 3, 4}};
+        for (uint64_t part = 0; part < PARTS; part++)
+            for (uint64_t step = 0; step < STEPS; step++) {
+                if (!test_drawn(&other, part, 5))
+                    continue;
+                const uint64_t number = test_random(&other);
+                if (!draw)
+                    all[part][step] = number;
+                CHECK(t, number == all[part][step] && (!step || number != all[part][step - 1]));
+            }
+    }
+}
+
 /* A run that draws nothing does all. */
 static void all(struct test *t)
 {
@@ -56,6 +76,7 @@ static void told(struct test *t)
 
 const struct test_case test_cases[] = {
     {"shares", shares, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"steps", steps, TEST_NO_CONTEXT | TEST_ON_CPU},
     {"all", all, TEST_NO_CONTEXT | TEST_ON_CPU},
     {"told", told, TEST_NO_CONTEXT | TEST_ON_SIM | TEST_EACH_WIDTH | TEST_EACH_MEMORY},
     {NULL, NULL, 0},
