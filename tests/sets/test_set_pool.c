@@ -484,25 +484,65 @@ static void in_place(struct test *t)
     }
 }
 
-/* Chunks that are full, partly filled or absent meet those of all kinds, with every operation. */
+/* Chunks that are full, partly filled or absent meet those of all kinds, with every operation, of another
+ * working set or of a collection. */
 static void in_place_whole(struct test *t)
 {
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0; round < 16; round++) {
         cohort_sets_op op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
         if (!test_drawn(t, (uint64_t)round, test_size(t, 1, 4)))
             continue;
         struct working s[2];
         for (int i = 0; i < 2; i++) {
-            working_open(t, &s[i], 0, round < 4 || i ? COHORT_SET_CHUNKS : COHORT_SET_FLAT, 9 << 16, 0);
+            working_open(t, &s[i], 0, round / 4 % 2 == 0 || i ? COHORT_SET_CHUNKS : COHORT_SET_FLAT, 9 << 16,
+                         0);
             working_step(&s[i], COHORT_SET_ADD, i ? 2 : 0, i ? 1 : 3, 1, COHORT_OK); /* 0 1 2; 2 */
             working_step(&s[i], COHORT_SET_ADD, i ? 1 : 3, i ? 1 : 3, 0, COHORT_OK); /* 3 4 5; 1 */
             working_step(&s[i], COHORT_SET_ADD, i ? 5 : 7, i ? 2 : 1, 1, COHORT_OK); /* 7; 5 6 */
             working_step(&s[i], COHORT_SET_ADD, i ? 4 : 8, 1, 0, COHORT_OK);         /* 8; 4 */
         }
-        judge_two(&s[0], &s[1].due, &s[1], NULL, 0, op);
+        const struct plains other = {&s[1].due, 1, 0};
+        cohort_sets *sets = round < 8 ? NULL : sets_of(t, &other, 0);
+        judge_two(&s[0], &s[1].due, sets ? NULL : &s[1], sets, 0, op);
+        cohort_sets_destroy(sets);
         working_close(&s[0]);
         working_close(&s[1]);
     }
+}
+
+/* A dense chunk meets arrays, whose members it has in part. */
+static void in_place_arrays(struct test *t)
+{
+    static const uint64_t members[] = {1, 5, 40, 60, 300, 2000};
+    enum { DENSE = 20000 };
+    uint64_t *at = malloc(DENSE * sizeof *at);
+    REQUIRE(t, at);
+    for (int round = 0; round < 48; round++) {
+        const uint64_t n = members[round / 8];
+        cohort_sets_op op = (cohort_sets_op)(COHORT_SETS_AND + round % 4);
+        if (!test_drawn(t, (uint64_t)round / 8, test_size(t, 1, 3)))
+            continue;
+        struct working s[2];
+        for (int i = 0; i < 2; i++)
+            working_open(t, &s[i], 0, COHORT_SET_CHUNKS, 1 << 16, 4);
+        for (uint64_t i = 0; i < DENSE; i++)
+            at[i] = 3 * i;
+        struct plain dense = plain_of(at, DENSE);
+        for (uint64_t i = 0; i < n; i++)
+            at[i] = i % 2 ? 3 * test_below(t, DENSE) : test_below(t, 1 << 16);
+        struct plain few = plain_of(at, n);
+        const struct plains other = {&few, 1, 0};
+        change(&s[0], COHORT_SET_ADD, &dense);
+        change(&s[1], COHORT_SET_ADD, &few);
+        cohort_sets *sets = round / 4 % 2 ? sets_of(t, &other, 0) : NULL;
+        judge_two(&s[0], &few, sets ? NULL : &s[1], sets, 0, op);
+        cohort_sets_destroy(sets);
+        plain_free(&dense);
+        plain_free(&few);
+        working_close(&s[0]);
+        working_close(&s[1]);
+    }
+    free(at);
 }
 
 /* A change that needs blocks before it gives others back goes by way of a second set. */
@@ -588,6 +628,7 @@ const struct test_case test_cases[] = {
     {"nodes run out", nodes_run_out, TEST_EACH_MEMORY},
     {"in place", in_place, TEST_EACH_MEMORY},
     {"in place, whole", in_place_whole, 0},
+    {"in place, arrays", in_place_arrays, 0},
     {"in place, tight", in_place_tight, 0},
     {"in vain", in_vain, 0},
     {NULL, NULL, 0},

@@ -379,7 +379,7 @@ static void ask_each(struct test *t)
 
 static void each_rounds(struct test *t)
 {
-    for (uint64_t round = 0; round < test_scale(t, 12, test_size(t, 60, 20), test_size(t, 300, 50)); round++)
+    for (uint64_t round = 0; round < test_scale(t, 24, test_size(t, 60, 20), test_size(t, 300, 50)); round++)
         if (test_drawn(t, round, test_size(t, 1, 3)))
             ask_each(t);
 }
