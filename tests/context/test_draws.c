@@ -38,8 +38,8 @@ static void shares(struct test *t)
         CHECK(t, all[part] != all[part - 1]);
 }
 
-/* A part of several steps, each of which asks, has other numbers at each step, and the same whichever parts are
- * done. */
+/* A part of several steps, each of which asks, has other numbers at each step, and the same whichever parts
+ * are done. */
 static void steps(struct test *t)
 {
     enum { STEPS = 4 };
