@@ -139,7 +139,8 @@ int test_take(struct test *, uint64_t share);
 /* For cases that take long: whether this run does part `part` of `of`, numbered from 0. The short form does
  * one of them, which COHORT_TEST_DRAW draws: a run for each number of `of` in a row does all. Without that
  * variable, and in the other forms, all are done. A part that is done has random numbers of its own: it does
- * the same whichever others are done. One that is asked for several times in a row goes on with them. What is not drawn is told, and counted among what was skipped. */
+ * the same whichever others are done. One that is asked for several times in a row goes on with them. What
+ * is not drawn is told, and counted among what was skipped. */
 int test_drawn(struct test *, uint64_t part, uint64_t of);
 
 /* A case leaves as many files open as there were. This counts them anew, after what has opened some that stay

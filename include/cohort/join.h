@@ -4,8 +4,9 @@
  *     cohort_join_probe(join, lines_keys, NULL, &matches);       the left side; as often as there are batches
  *                                                                of it
  *     cohort_join_size(matches)                                  how many pairs
- *     cohort_join_frame(matches, 0, n, lines, orders, NULL, &out);  the columns that n of them stand for
- *     cohort_join_pairs(matches, &page);                         or their row numbers, for cohort_gather
+ *     cohort_join_pairs(matches, &page);                         their row numbers, for cohort_gather;
+ *     cohort_join_frame(matches, 0, n, lines, orders, NULL,      or the columns of both sides that n of them
+ *                       &out);                                   stand for
  *
  * Keys are rows of frames, of as many columns on either side, as in keys.h: which types agree, how floats,
  * strings and dictionaries compare. nulls_equal says, column by column, whether a null is a value like

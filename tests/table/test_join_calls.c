@@ -122,6 +122,14 @@ static void refuses(struct test *t)
     FAILS(t, on, cohort_join_frame(m, 0, 1, some, a, NULL, &made), COHORT_RANGE, "left", "2");
     FAILS(t, on, cohort_join_frame(m, 0, 1, a, some, NULL, &made), COHORT_RANGE, "right", "2");
     cohort_frame_release(some);
+    cohort_context_options options_there = test_context_options(t);
+    cohort_context *there = NULL;
+    OK(t, cohort_context_create(&options_there, &there));
+    OK(t, cohort_frame_create(there, 3, 1, &one, &some));
+    FAILS(t, on, cohort_join_frame(m, 0, 1, some, a, NULL, &made), COHORT_OTHER_CONTEXT, "left", NULL);
+    FAILS(t, on, cohort_join_frame(m, 0, 1, a, some, NULL, &made), COHORT_OTHER_CONTEXT, "right", NULL);
+    cohort_frame_release(some);
+    cohort_context_destroy(there);
     CHECK(t, !made);
     cohort_matches_destroy(m);
     cohort_matches_destroy(NULL);

@@ -171,8 +171,8 @@ static struct keys_table crowd(struct test *t, const struct keys_seed *seed, uin
     table.capacity = slots;
     table.seed = seed;
     for (; table.count < keys; table.count++) {
-        key[table.count] =
-            test_below(t, 20) ? test_random(t) : ~0ull >> test_below(t, 64); /* twice: the first */
+        /* Of a key that is there twice the first one is found. */
+        key[table.count] = test_below(t, 20) ? test_random(t) : ~0ull >> test_below(t, 64);
         uint64_t at = keys_home(&table, key[table.count]);
         while (table.slot[at].id != KEYS_NO_ID)
             at = at + 1 < slots ? at + 1 : 0;
