@@ -230,17 +230,41 @@ fi
 count --kmer 11 b.fa 2>said >/dev/null
 judge "no progress bar without a terminal" test ! -s said
 if command -v script >/dev/null 2>&1; then
-    TERM=xterm timeout 60 script -qec "$cohort count --device $device --kmer 21 --out out.tsv many.fq" screen >/dev/null </dev/null
+    TERM=xterm timeout 180 script -qec "$cohort count --device $device --kmer 21 --out out.tsv many.fq" screen >/dev/null </dev/null
     judge "a progress bar on a terminal" grep -q 'counting \[' screen
 else
     skip "a progress bar on a terminal" "no script(1) here"
 fi
 
-# interrupt SIGNAL STATUS: while the count waits for more input.
+judge "files that are not complete: none is left" test "$(ls | grep -c '\.tmp$')" -eq 0
+
+# equal THIS THAT: if not, says what they are.
+equal() { [ "$1" = "$2" ] || { echo "'$1', not '$2'" && return 1; }; }
+
+# ends NAME SECONDS: whether $process ends in that time; if not, what it waits for is told and it is killed.
+ends() {
+    local name=$1 tenths=$((10 * $2)) number
+    while [ $tenths -gt 0 ] && [ -d /proc/$process ] && ! grep -q '^State:.*zombie' /proc/$process/status; do
+        sleep 0.1
+        tenths=$((tenths - 1))
+    done 2>/dev/null
+    [ $tenths -eq 0 ] || return 0
+    echo "$name: goes on after $2 s"
+    for number in $process $(ps -o pid= --ppid "$process"); do
+        tr '\0' ' ' </proc/"$number"/cmdline
+        printf '\n  waits in %s; ' "$(cat /proc/"$number"/wchan)"
+        grep -E '^(State|Threads|Sig|Shd)' /proc/"$number"/status | tr '\t\n' '  '
+        ls -l /proc/"$number"/fd
+        kill -s KILL "$number"
+    done 2>&1
+}
+
+# interrupt SIGNAL STATUS: while the count waits for more input. What writes to the pipe may have to be killed:
+# it waits for a reader with the signals that the shell has, and the shell may ignore TERM.
 interrupt() {
-    local name="interrupted by $1: exit status $2, the old file stays" process status
+    local name="interrupted by $1: exit status $2, the old file stays" status
     echo old >out.tsv
-    rm -f s.svg pipe
+    rm -f s.svg pipe ./*.tmp
     mkfifo pipe
     $plainly sleep 60 >pipe &
     local holder=$!
@@ -255,12 +279,13 @@ interrupt() {
     done
     ls s.svg.*.tmp >/dev/null 2>&1 || sleep 0.5
     kill -s "$1" $process
+    ends "$name" 30
     wait $process
     status=$?
-    kill $holder
+    kill -s KILL $holder
     wait $holder 2>/dev/null
     rm -f pipe
-    judge "$name" test $status -eq "$2" -a "$(cat out.tsv)" = old -a ! -e s.svg -a "$(ls | grep -c '\.tmp$')" -eq 0
+    judge "$name" equal "$status, $(cat out.tsv), $(ls | grep -E '^s\.svg|\.tmp$' | tr '\n' ' ')" "$2, old, "
 }
 interrupt INT 130
 interrupt TERM 143
@@ -274,13 +299,15 @@ $plainly sleep 60 >pipe &
 holder=$!
 (trap '' HUP && exec "$raw" count --device "$device" --kmer 11 --out ignoring/out.tsv b.fa pipe 2>said) &
 process=$!
-for _ in $(seq 100); do
-    ls ignoring/out.tsv.*.tmp >/dev/null 2>&1 && break
+# The writer may go once the tool has the pipe open.
+for _ in $(seq 300); do
+    readlink /proc/$process/fd/* 2>/dev/null | grep -q '/pipe$' && break
     sleep 0.1
 done
 kill -s HUP $process
 sleep 0.2
-kill $holder
+kill -s KILL $holder
+ends "a HUP that is ignored" 60
 wait $process
 judge "a HUP that is ignored ends nothing" test $? -eq 0 -a "$(ls ignoring)" = out.tsv
 wait $holder 2>/dev/null
