@@ -115,9 +115,10 @@ typedef struct cohort_allocator {
 /* Told how far long work is: `done` of `total` units (0: not known) of `what`. Called from the thread that
  * uses the context, a few times a second at most; it must not call the library. What it returns: 0, or
  * anything else to end the call with COHORT_CANCELLED, unless the work is done. Calls that tell are batches
- * of maps that wait, cohort_limits_measure, k-mers, and on a CPU sorts, factors, joins, groups and gathers of
- * many rows, of each pass by itself; after their end what they would have written is not defined, and objects
- * are as after COHORT_NO_MEMORY. Others end by themselves. All zero: nobody is told. */
+ * of maps that wait, cohort_limits_measure, k-mers, and on a CPU sorts, multisplits, histograms, compactions,
+ * factors, joins, groups, gathers, multimaps and collections of sets, of each pass by itself; after their end
+ * what they would have written is not defined, and objects are as after COHORT_NO_MEMORY. Others end by
+ * themselves. All zero: nobody is told. */
 typedef struct cohort_progress {
     int (*call)(void *user, const char *what, uint64_t done, uint64_t total);
     void *user;

@@ -240,9 +240,13 @@ static cohort_status cpu_compact_run(cohort_context *context, const struct compa
     if (arena->asks)
         return COHORT_OK;
     j.bits = j.made ? j.made : c->where;
-    cpu_parallel(context, blocks, GRAIN, count_blocks, &j);
+    cohort_status status = cpu_parallel_told(context, "compact", blocks, GRAIN, count_blocks, &j);
+    if (status)
+        return status;
     scan_blocks(&j, blocks);
-    cpu_parallel(context, blocks, GRAIN, write_blocks, &j);
+    status = cpu_parallel_told(context, "compact", blocks, GRAIN, write_blocks, &j);
+    if (status)
+        return status;
     if (c->total)
         *c->total = j.before[blocks];
     if (c->segment_kept)

@@ -319,8 +319,7 @@ static cohort_status cpu_multimap_step(cohort_context *context, const struct mul
     const uint64_t n = by_row ? step->rows : step->n;
     (void)memory;
     s.alone = cpu_device(context)->threads == 1 || n <= grain;
-    cpu_parallel(context, n, grain, do_range, &job);
-    return COHORT_OK;
+    return cpu_parallel_told(context, "multimap", n, grain, do_range, &job);
 }
 
 const struct multimap_backend cpu_multimap_backend = {

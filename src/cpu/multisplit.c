@@ -17,8 +17,12 @@
 #define LANED 512u   /* buckets up to which ids are counted in four lanes */
 #define LANES 4u
 
+/* What the caller's progress function is told. */
+static const char what[] = "multisplit";
+
 /* Making of ids: counted, kept, or both. */
 struct making {
+    const char *what;
     struct cpu_ids ids;
     co_u32 buckets, low_bits; /* low_bits 0: kept whole */
     co_u16 *low, *high;       /* NULL: not kept */
@@ -102,17 +106,17 @@ static void make_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 
 /* Makes the ids of n keys; bins, where not NULL, gets how many have each, and *first the first bad one's
  * index. */
-static void make_ids(cohort_context *context, struct making *m, co_u64 n, co_u64 *bins, co_u64 *bad,
-                     co_u64 *first)
+static cohort_status make_ids(cohort_context *context, struct making *m, co_u64 n, co_u64 *bins, co_u64 *bad,
+                              co_u64 *first)
 {
     if (!bins)
         m->tables = NULL;
     else
         memset(m->tables, 0, 8ull * m->threads * m->lanes * m->stride);
     memset(m->firsts, 0xff, 64ull * m->threads);
-    cpu_parallel(context, n, GRAIN, make_range, m);
-    if (!bins)
-        return;
+    cohort_status s = cpu_parallel_told(context, m->what, n, GRAIN, make_range, m);
+    if (s || !bins)
+        return s;
     *bad = 0;
     *first = ~0ull;
     for (co_u32 b = 0; b <= m->buckets; b++) {
@@ -123,6 +127,7 @@ static void make_ids(cohort_context *context, struct making *m, co_u64 n, co_u64
     }
     for (co_u32 t = 0; t < m->threads; t++)
         *first = m->firsts[t * 8] < *first ? m->firsts[t * 8] : *first;
+    return COHORT_OK;
 }
 
 static void report(const struct split *s, co_u64 bad, co_u64 first)
@@ -138,14 +143,15 @@ static void report(const struct split *s, co_u64 bad, co_u64 first)
 static cohort_status cpu_multisplit_histogram(cohort_context *context, const struct split *s,
                                               struct arena *arena)
 {
-    struct making m = {.low = NULL};
+    struct making m = {.what = "histogram"};
     co_u64 bad, first;
     making_arena(context, &m, s, arena);
     if (arena->asks)
         return COHORT_OK;
-    make_ids(context, &m, s->n, s->offsets, &bad, &first);
-    report(s, bad, first);
-    return COHORT_OK;
+    cohort_status status = make_ids(context, &m, s->n, s->offsets, &bad, &first);
+    if (!status)
+        report(s, bad, first);
+    return status;
 }
 
 /* ---- segments and ranks -------------------------------------------------------------------------------- */
@@ -184,10 +190,11 @@ static void number_range(void *arg, uint64_t begin, uint64_t end, unsigned worke
 }
 
 /* From here on there are no segments. */
-static void segment_ids(cohort_context *context, struct split *s, struct arena *arena)
+static cohort_status segment_ids(cohort_context *context, struct split *s, struct arena *arena)
 {
+    cohort_status status = COHORT_OK;
     if (!s->segments)
-        return;
+        return status;
     struct split_fn own = s->fn;
     struct numbering m = {.ids = {&own, &s->source, s->keys, s->key_bytes, cpu_device(context)->level},
                           .segments = s->segments,
@@ -195,10 +202,11 @@ static void segment_ids(cohort_context *context, struct split *s, struct arena *
                           .buckets = own.buckets,
                           .out = arena_take(arena, 4 * s->n)};
     if (!arena->asks)
-        cpu_parallel(context, s->n, GRAIN, number_range, &m);
+        status = cpu_parallel_told(context, what, s->n, GRAIN, number_range, &m);
     s->fn = (struct split_fn){
         .kind = SPLIT_IDS32, .buckets = (co_u32)s->segments * own.buckets, .by.divisor = 1, .data = m.out};
     s->segments = 0;
+    return status;
 }
 
 /* Places [begin, end) of the output give their entries their ranks. */
@@ -216,11 +224,11 @@ static void rank_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-static void ranks(cohort_context *context, struct split *s, co_u64 bad)
+static cohort_status ranks(cohort_context *context, struct split *s, co_u64 bad)
 {
     if (bad)
         memset(s->rank, 0xff, s->n * s->rank_bytes);
-    cpu_parallel(context, s->n - bad, GRAIN, rank_range, s);
+    return cpu_parallel_told(context, what, s->n - bad, GRAIN, rank_range, s);
 }
 
 /* ---- split --------------------------------------------------------------------------------------------- */
@@ -281,6 +289,7 @@ static void plan_arena(cohort_context *context, struct plan *plan, const struct 
 {
     struct cpu_pass *p = &plan->pass;
     memset(plan, 0, sizeof *plan);
+    p->what = plan->making.what = what;
     cpu_pass_arrays(p, s->keys, s->keys_out, s->key_bytes, s->column, s->columns, s->permutation,
                     s->permutation_bytes);
     p->n = s->n;
@@ -307,21 +316,38 @@ static void scan_offsets(co_u64 *offsets, co_u32 buckets)
     offsets[buckets] = sum;
 }
 
-static void split_twice(cohort_context *context, struct plan *plan, const struct split *s)
+static cohort_status pass_whole(cohort_context *context, struct cpu_pass *p)
+{
+    cohort_status status = cpu_pass_count(context, p);
+    return status ? status : cpu_pass_move(context, p);
+}
+
+static cohort_status split_twice(cohort_context *context, struct plan *plan, const struct split *s)
 {
     struct cpu_pass *p = &plan->pass, *q = &plan->second;
     co_u64 bad, first;
-    make_ids(context, &plan->making, s->n, s->offsets, &bad, &first);
-    if (s->offsets)
+    cohort_status status = make_ids(context, &plan->making, s->n, s->offsets, &bad, &first);
+    if (!status && s->offsets)
         scan_offsets(s->offsets, s->fn.buckets);
-    cpu_pass_count(context, p);
-    cpu_pass_move(context, p);
+    if (!status)
+        status = pass_whole(context, p);
+    if (status)
+        return status;
     report(s, p->bad, p->first_bad);
     q->n = s->n - p->bad;
     struct arena arena = {.memory = (char *)p->starts};
     cpu_pass_arena(context, q, &arena);
-    cpu_pass_count(context, q);
-    cpu_pass_move(context, q);
+    return pass_whole(context, q);
+}
+
+static cohort_status split_once(cohort_context *context, struct plan *plan, const struct split *s)
+{
+    cohort_status status = plan->made ? make_ids(context, &plan->making, s->n, NULL, NULL, NULL) : COHORT_OK;
+    if (!status)
+        status = pass_whole(context, &plan->pass);
+    if (!status)
+        report(s, plan->pass.bad, plan->pass.first_bad);
+    return status;
 }
 
 static cohort_status cpu_multisplit_split(cohort_context *context, const struct split *given,
@@ -329,7 +355,7 @@ static cohort_status cpu_multisplit_split(cohort_context *context, const struct 
 {
     struct split s = *given;
     struct plan plan;
-    segment_ids(context, &s, arena);
+    cohort_status status = segment_ids(context, &s, arena);
     if (s.rank && !s.permutation) {
         s.permutation_bytes = s.n >> 32 ? 8 : 4;
         void *own = arena_take(arena, s.n * s.permutation_bytes);
@@ -338,18 +364,9 @@ static cohort_status cpu_multisplit_split(cohort_context *context, const struct 
     plan_arena(context, &plan, &s, arena);
     if (arena->asks)
         return COHORT_OK;
-    if (plan.two) {
-        split_twice(context, &plan, &s);
-    } else {
-        if (plan.made)
-            make_ids(context, &plan.making, s.n, NULL, NULL, NULL);
-        cpu_pass_count(context, &plan.pass);
-        cpu_pass_move(context, &plan.pass);
-        report(&s, plan.pass.bad, plan.pass.first_bad);
-    }
-    if (s.rank)
-        ranks(context, &s, plan.pass.bad);
-    return COHORT_OK;
+    if (!status)
+        status = plan.two ? split_twice(context, &plan, &s) : split_once(context, &plan, &s);
+    return status || !s.rank ? status : ranks(context, &s, plan.pass.bad);
 }
 
 const struct multisplit_backend cpu_multisplit_backend = {

@@ -214,11 +214,13 @@ cohort_status cpu_sets_containing(cohort_context *context, const struct sets_con
     q.sums = arena_take(arena, (items + 1) * sizeof *q.sums);
     if (arena->asks)
         return COHORT_OK;
-    cpu_parallel(context, items, grain, count_range, &q);
+    cohort_status status = cpu_parallel_told(context, "sets", items, grain, count_range, &q);
+    if (status)
+        return status;
     sum_up(q.sums, items);
     for (co_u64 i = 0; i <= q.n; i++)
         sets_containing_tell(&q, i);
     if (q.sets && q.capacity)
-        cpu_parallel(context, items, grain, write_range, &q);
-    return COHORT_OK;
+        status = cpu_parallel_told(context, "sets", items, grain, write_range, &q);
+    return status;
 }

@@ -251,6 +251,6 @@ static void look_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 cohort_status cpu_sets_look(cohort_context *context, const struct sets_look *look)
 {
     struct sets_look q = *look;
-    cpu_parallel(context, q.n, GRAIN, q.kind == SETS_LOOK_CONTAINS ? contains_range : look_range, &q);
-    return COHORT_OK;
+    return cpu_parallel_told(context, "sets", q.n, GRAIN,
+                             q.kind == SETS_LOOK_CONTAINS ? contains_range : look_range, &q);
 }

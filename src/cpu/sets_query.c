@@ -472,13 +472,13 @@ cohort_status cpu_sets_query(cohort_context *context, const struct sets_query *q
     }
     if (q->any)
         memset(q->any, 0, (q->rows / 32 + (q->rows % 32 != 0)) * 4);
-    cpu_parallel(context, p->rows.pieces, 1, pieces_range, p);
+    cohort_status status = cpu_parallel_told(context, "sets", p->rows.pieces, 1, pieces_range, p);
     int failed = p->failed;
     co_u64 arity = p->rows.arity;
-    if (q->found && !failed)
+    if (q->found && !failed && !status)
         gather_found(p);
     free(p);
     return failed ? context_fail(context, COHORT_NO_MEMORY, "no memory to work on rows of %llu sets",
                                  (unsigned long long)arity)
-                  : COHORT_OK;
+                  : status;
 }

@@ -414,6 +414,5 @@ cohort_status cpu_sets_step(cohort_context *context, const struct sets_step *ste
                                                                     : ITEM_GRAIN;
     if (kind == SETS_FLAGS && step->item == SETS_BITS)
         grain = 32;
-    cpu_parallel(context, step->items, grain ? grain : 1, do_range, &job);
-    return COHORT_OK;
+    return cpu_parallel_told(context, "sets", step->items, grain ? grain : 1, do_range, &job);
 }

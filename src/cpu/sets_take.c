@@ -219,8 +219,7 @@ cohort_status cpu_sets_take(cohort_context *context, const struct sets_take *tak
     static void (*const ranges[SETS_TAKES])(const struct sets_take *, co_u64, co_u64) = {
         sizes_range, count_range, offsets_range, members_range, ranges_range, bits_range};
     struct job job = {take, ranges[kind]};
-    cpu_parallel(context, take->items,
-                 kind == SETS_TAKE_SIZES || kind == SETS_TAKE_OFFSETS ? SET_GRAIN : JOB_GRAIN, do_range,
-                 &job);
-    return COHORT_OK;
+    return cpu_parallel_told(context, "sets", take->items,
+                             kind == SETS_TAKE_SIZES || kind == SETS_TAKE_OFFSETS ? SET_GRAIN : JOB_GRAIN,
+                             do_range, &job);
 }

@@ -74,6 +74,7 @@ struct cpu_array {
 enum cpu_source { CPU_FROM_FN, CPU_FROM_KEPT, CPU_FROM_DIGIT };
 
 struct cpu_pass {
+    const char *what; /* what the caller's progress function is told of it; NULL: nothing */
     co_u64 n, first;
     co_u32 buckets; /* ids from here on: entries that are dropped */
     enum cpu_source source;
@@ -100,11 +101,11 @@ struct cpu_pass {
  * much it takes. */
 void cpu_pass_arena(cohort_context *context, struct cpu_pass *pass, struct arena *arena);
 
-/* Counts: offsets, bad, first_bad. */
-void cpu_pass_count(cohort_context *context, struct cpu_pass *pass);
+/* Counts: offsets, bad, first_bad. COHORT_CANCELLED if pass->what is told, and was ended. */
+cohort_status cpu_pass_count(cohort_context *context, struct cpu_pass *pass);
 
 /* Moves the arrays, after cpu_pass_count. */
-void cpu_pass_move(cohort_context *context, struct cpu_pass *pass);
+cohort_status cpu_pass_move(cohort_context *context, struct cpu_pass *pass);
 
 /* A worker's piece of the scratch. */
 static inline char *cpu_pass_scratch(const struct cpu_pass *p, unsigned worker)

@@ -562,13 +562,17 @@ static void move_parts(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             move_part(p, part, &own);
 }
 
-void cpu_pass_move(cohort_context *context, struct cpu_pass *p)
+cohort_status cpu_pass_move(cohort_context *context, struct cpu_pass *p)
 {
     co_u64 all = 0;
     for (co_u32 a = 0; a < p->arrays; a++)
         all += p->n * p->array[a].bytes;
     p->streaming = all > CACHED_MOST;
     p->tiles = cpu_tiles_fit(p);
-    if (p->arrays && p->n)
-        cpu_parallel(context, p->parts, 1, move_parts, p);
+    if (!p->arrays || !p->n)
+        return COHORT_OK;
+    if (p->what)
+        return cpu_parallel_told(context, p->what, p->parts, 1, move_parts, p);
+    cpu_parallel(context, p->parts, 1, move_parts, p);
+    return COHORT_OK;
 }

@@ -26,6 +26,7 @@
 #define PART_LEAST     32768u /* of so many entries and, */
 #define PART_BUCKET    64u    /* so many of each bucket, at least, */
 #define PART_MOST      (1ull << 31)
+#define PART_TOLD      (1ull << 23)
 #define COUNT_UP_GRAIN 65536u
 
 /* A worker's own memory while it counts. */
@@ -57,12 +58,14 @@ static void own_arena(const struct cpu_pass *p, struct arena *arena, struct own 
     own->sums = arena_take(arena, 8 * CPU_PLANES_MOST);
 }
 
-static co_u32 parts_of(const struct cpu_pass *p, co_u64 threads)
+/* One thread has one part; somebody who is told can end its work between parts of PART_TOLD entries. */
+static co_u32 parts_of(cohort_context *context, const struct cpu_pass *p, co_u64 threads)
 {
+    const co_u64 most = p->what && context->progress.call ? PART_TOLD : PART_MOST;
     co_u64 parts = least(threads * PARTS_EACH, p->n / (PART_LEAST + PART_MANY * p->buckets));
     parts = threads == 1 ? 1 : parts > threads * PARTS_FEW ? parts : threads * PARTS_FEW;
     parts = least(parts, p->n / (PART_LEAST + PART_BUCKET * p->buckets));
-    co_u64 few = p->n / PART_MOST + 1;
+    co_u64 few = p->n / most + 1;
     return (co_u32)(parts > few ? parts : few);
 }
 
@@ -73,7 +76,7 @@ void cpu_pass_arena(cohort_context *context, struct cpu_pass *p, struct arena *a
     struct own own;
     p->level = cpu_device(context)->level;
     p->stride = (p->buckets + 1 + 15) / 16 * 16;
-    p->parts = parts_of(p, threads);
+    p->parts = parts_of(context, p, threads);
     p->planes = cpu_planes_fit(p);
     p->starts = arena_take(arena, (co_u64)p->parts * p->stride * 8);
     p->firsts = arena_take(arena, (co_u64)p->parts * 8);
@@ -240,10 +243,16 @@ static void scan_starts(struct cpu_pass *p)
         p->first_bad = p->firsts[part] == ~0ull ? p->first_bad : p->firsts[part];
 }
 
-void cpu_pass_count(cohort_context *context, struct cpu_pass *p)
+cohort_status cpu_pass_count(cohort_context *context, struct cpu_pass *p)
 {
-    cpu_parallel(context, p->parts, 1, count_parts, p);
-    scan_starts(p);
+    cohort_status s = COHORT_OK;
+    if (p->what)
+        s = cpu_parallel_told(context, p->what, p->parts, 1, count_parts, p);
+    else
+        cpu_parallel(context, p->parts, 1, count_parts, p);
+    if (!s)
+        scan_starts(p);
+    return s;
 }
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */

@@ -18,7 +18,6 @@
 
 #define PIECES_A_WORKER 16
 #define SPINS           2000
-#define TOLD            (1u << 18) /* less work is not told of: it ends at once */
 
 struct worker {
     struct cpu_pool *pool;
@@ -238,7 +237,7 @@ cohort_status cpu_parallel_told(cohort_context *context, const char *what, uint6
                                 void *arg)
 {
     struct cpu_pool *pool = cpu_device(context)->pool;
-    if (n <= TOLD || !context->progress.call) {
+    if (n <= grain || !context->progress.call) {
         cpu_parallel(context, n, grain, work, arg);
         return COHORT_OK;
     }

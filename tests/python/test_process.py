@@ -370,8 +370,8 @@ def test_what_a_progress_function_raises_ends_the_call():
         assert 0 < some < 400_000
 
 
-@pytest.mark.parametrize("what", ["sort", "unique", "join", "group"])
-def test_what_ends_sorts_joins_and_groups(what):
+@pytest.mark.parametrize("what", ["sort", "unique", "join", "group", "partition", "multimap", "build", "query"])
+def test_what_ends_all_that_may_take_long(what):
     a = np.random.default_rng(4).permutation(2_000_000) << 40  # all of them differ
     stop = False
 
@@ -381,11 +381,17 @@ def test_what_ends_sorts_joins_and_groups(what):
 
     with lc.device("cpu", threads=2, progress=enough):
         t = lc.Table({"k": a})
+        sets = lc.Sets.from_pairs(np.arange(len(a)) // 100, np.arange(len(a)) % 1000)
+        pairs = np.stack([np.arange(len(a)) % len(sets), np.arange(len(a)) * 7 % len(sets)], axis=1)
         calls = {
             "sort": lambda: lc.sort(a),
             "unique": lambda: lc.unique(t["k"], sorted=False),
             "join": lambda: lc.join(t, t, "k"),
             "group": lambda: lc.group_by(t, "k").agg(n="size"),
+            "partition": lambda: lc.partition(a, 4000, by="hash")[0],
+            "multimap": lambda: lc.MultiMap(a, a).items()[0],
+            "build": lambda: range(len(lc.Sets.from_pairs(a >> 40, a >> 40))),
+            "query": lambda: sets.query("and", pairs, want="counts"),
         }
         for _ in range(2):
             time.sleep(0.3)  # the last time that it was told is not just now

@@ -1,33 +1,13 @@
-/* test_ended.c: sorts, factors, joins, groups and gathers on a CPU, ended by the caller's progress function
- * at the first time it is told, the second, and so on, until one comes to its end. After each the objects are
- * what they were, and the same call again is right. */
+/* test_ended.c: sorts, factors, joins, groups and gathers on a CPU, ended wherever they tell (ended.h). */
 #include "model.h"
 
-#include "core/context.h"
-
-#define MOST_ENDS 4096
-
-struct ending {
-    cohort_context *context;
-    uint64_t calls, stop; /* stop: 0: never */
-    int reached;
-};
-
-/* As if a long time had gone by since the last time. */
-static int end_at(void *user, const char *what, uint64_t done, uint64_t total)
-{
-    struct ending *e = user;
-    (void)what, (void)done, (void)total;
-    e->context->told = 0;
-    e->reached |= ++e->calls == e->stop;
-    return e->calls == e->stop;
-}
+#include "ended.h"
 
 struct world {
     struct test *t;
     struct ending ending;
     cohort_context *context;
-    uint64_t n, threads;
+    uint64_t n;
     uint64_t *keys, *sorted;
     cohort_frame *frame;
     cohort_join *join;
@@ -37,15 +17,12 @@ struct world {
 
 static void world_open(struct world *w, struct test *t, uint64_t threads, uint64_t keys)
 {
-    cohort_context_options options = test_context_options(t);
     memset(w, 0, sizeof *w);
     w->t = t;
     w->n = 900000;
     w->distinct = keys;
-    options.progress = (cohort_progress){end_at, &w->ending};
-    options.threads = w->threads = threads;
-    OK(t, cohort_context_create(&options, &w->context));
-    w->ending.context = w->context;
+    ending_open(&w->ending, t, threads);
+    w->context = w->ending.context;
     w->keys = malloc(w->n * 8);
     w->sorted = malloc(w->n * 8);
     for (uint64_t i = 0; i < w->n; i++)
@@ -68,32 +45,11 @@ static void world_close(struct world *w)
     free(w->sorted);
 }
 
-/* Ends `work` at every time that it tells, until it tells no more, and lets it go to its end after each. A
- * pass that is done when it tells is not ended: the work goes on. With one thread there must be a time to end
- * it at; with several the others may do all before the caller looks. */
-static void end_everywhere(struct world *w, cohort_status (*work)(struct world *))
-{
-    struct test *t = w->t;
-    uint64_t ends = 0, stop = 0;
-    do {
-        w->ending.calls = 0;
-        w->ending.reached = 0;
-        w->ending.stop = ++stop;
-        w->context->told = 0;
-        cohort_status s = work(w);
-        REQUIREF(t, s == COHORT_OK || s == COHORT_CANCELLED, "%s", cohort_status_name(s));
-        ends += s != COHORT_OK;
-        w->ending.stop = 0;
-        if (s)
-            OK(t, work(w));
-    } while (w->ending.reached && stop < MOST_ENDS);
-    CHECKF(t, (ends || w->threads > 1) && stop < MOST_ENDS, "ended %llu times", (unsigned long long)ends);
-}
-
 /* ---- sorts --------------------------------------------------------------------------------------------- */
 
-static cohort_status sort_once(struct world *w)
+static cohort_status sort_once(void *world)
 {
+    struct world *w = world;
     cohort_sort_desc d = COHORT_SORT_INIT;
     d.n = w->n;
     d.type = COHORT_U64;
@@ -113,15 +69,16 @@ static void sorts(struct test *t)
         if (!test_drawn(t, i, 3))
             continue;
         world_open(&w, t, i < 3 ? 1 : 3, distinct[i % 3]);
-        end_everywhere(&w, sort_once);
+        end_everywhere(&w.ending, &w, sort_once);
         world_close(&w);
     }
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-static cohort_status factorize_once(struct world *w)
+static cohort_status factorize_once(void *world)
 {
+    struct world *w = world;
     uint32_t *ids = malloc(w->n * 4), next = 0;
     uint64_t *first = malloc(w->n * 8);
     cohort_status s = cohort_factorize(w->frame, NULL, ids, NULL);
@@ -135,8 +92,9 @@ static cohort_status factorize_once(struct world *w)
     return s;
 }
 
-static cohort_status index_once(struct world *w)
+static cohort_status index_once(void *world)
 {
+    struct world *w = world;
     uint64_t *rows = malloc(w->n * 8);
     cohort_status s = cohort_index_in(w->frame, w->frame, NULL, 8, rows);
     for (uint64_t i = 0; !s && i < w->n; i++)
@@ -153,8 +111,8 @@ static void keys(struct test *t)
         if (!test_drawn(t, i, 6))
             continue;
         world_open(&w, t, i < 3 ? 1 : 3, distinct[i % 3]);
-        end_everywhere(&w, factorize_once);
-        end_everywhere(&w, index_once);
+        end_everywhere(&w.ending, &w, factorize_once);
+        end_everywhere(&w.ending, &w, index_once);
         world_close(&w);
     }
 }
@@ -162,8 +120,9 @@ static void keys(struct test *t)
 /* ---- joins --------------------------------------------------------------------------------------------- */
 
 /* Each left row meets itself; no row of the right is left, however often a probe was ended. */
-static cohort_status probe_once(struct world *w)
+static cohort_status probe_once(void *world)
 {
+    struct world *w = world;
     cohort_matches *matches = NULL;
     cohort_join_page page = COHORT_JOIN_PAGE_INIT, rest = COHORT_JOIN_PAGE_INIT;
     cohort_join_probe_options options = COHORT_JOIN_PROBE_OPTIONS_INIT;
@@ -203,8 +162,9 @@ static cohort_status probe_once(struct world *w)
     return s;
 }
 
-static cohort_status gather_once(struct world *w)
+static cohort_status gather_once(void *world)
 {
+    struct world *w = world;
     cohort_frame *out = NULL;
     for (uint64_t i = 0; i < w->n; i++)
         w->sorted[i] = w->n - 1 - i;
@@ -221,8 +181,8 @@ static void joins(struct test *t)
         if (!test_drawn(t, threads / 2, 2))
             continue;
         world_open(&w, t, threads, ~0ull);
-        end_everywhere(&w, probe_once);
-        end_everywhere(&w, gather_once);
+        end_everywhere(&w.ending, &w, probe_once);
+        end_everywhere(&w.ending, &w, gather_once);
         world_close(&w);
     }
 }
@@ -230,8 +190,9 @@ static void joins(struct test *t)
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
 /* Some rows, then all: what was ended has added nothing, and can be added again. */
-static cohort_status group_once(struct world *w)
+static cohort_status group_once(void *world)
 {
+    struct world *w = world;
     const char *const names[] = {"k"};
     const cohort_aggregate rows = {COHORT_AGGREGATE_ROWS, 0, NULL, "n"};
     cohort_group_options options = COHORT_GROUP_OPTIONS_INIT;
@@ -274,7 +235,7 @@ static void groups(struct test *t)
         if (!test_drawn(t, i, 4))
             continue;
         world_open(&w, t, i < 2 ? 1 : 3, distinct[i % 2]);
-        end_everywhere(&w, group_once);
+        end_everywhere(&w.ending, &w, group_once);
         world_close(&w);
     }
 }
