@@ -1,4 +1,4 @@
-/* cpu/sets_vector.c: the inner loops of sets without AVX-512, and which ones a processor gets
+/* cpu/sets_vector.c: the inner loops of sets without vectors, and which ones a processor gets
  * (sets_vector.h). */
 #include "sets_change.h"
 #include "sets_sweep.h"
@@ -62,7 +62,7 @@ static co_u32 members_plain(const co_u64 *words, co_u64 digest, co_u16 *to)
     return sets_bitmap_array(words, to, CO_CHUNK_IDS);
 }
 
-static co_u32 merge_plain(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to)
+co_u32 sets_merge_plain(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to)
 {
     co_u32 i = 0, j = 0, k = 0, both = op == SETS_OR;
     while (i < n && j < m) {
@@ -79,7 +79,7 @@ static co_u32 merge_plain(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b,
     return k;
 }
 
-static co_u64 digest_plain(const co_u16 *a, co_u32 n)
+co_u64 sets_digest_plain(const co_u16 *a, co_u32 n)
 {
     co_u64 digest = 0;
     for (co_u32 i = 0; i < n; i++)
@@ -92,9 +92,9 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
     sets_change(words, op, a, n);
 }
 
-static const struct sets_vectors plain = {filter_plain, words_plain,  members_plain, merge_plain,
-                                          digest_plain, change_plain, NULL,          sets_sweep_plain,
-                                          256,          NULL,         lines_plain};
+static const struct sets_vectors plain = {
+    filter_plain,     words_plain, members_plain, sets_merge_plain, sets_digest_plain, change_plain, NULL,
+    sets_sweep_plain, 256,         NULL,          lines_plain};
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level)
 {
@@ -104,6 +104,8 @@ const struct sets_vectors *sets_vectors_of(enum cpu_level level)
         return sets_avx512();
     if (level == CPU_AVX512)
         return sets_avx512_bw();
+    if (level == CPU_AVX2)
+        return sets_avx2();
 #endif
     (void)level;
     return &plain;

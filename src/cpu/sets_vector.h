@@ -1,5 +1,5 @@
-/* cpu/sets_vector.h: the inner loops of sets: arrays against arrays, bitmaps against bitmaps, plain and
- * with AVX-512. */
+/* cpu/sets_vector.h: the inner loops of sets: arrays against arrays, bitmaps against bitmaps, plain,
+ * with AVX2, and with AVX-512. */
 #ifndef COHORT_CPU_SETS_VECTOR_H
 #define COHORT_CPU_SETS_VECTOR_H
 
@@ -48,6 +48,13 @@ struct sets_vectors {
 };
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);
+
+/* Those of one with AVX2. */
+const struct sets_vectors *sets_avx2(void);
+
+/* The plain loops, where no vectors are better. */
+co_u32 sets_merge_plain(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to);
+co_u64 sets_digest_plain(const co_u16 *a, co_u32 n);
 
 /* Those of a processor with AVX-512 that also has VPOPCNTDQ and VBMI2, and that need not have them. */
 const struct sets_vectors *sets_avx512(void);
