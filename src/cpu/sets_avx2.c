@@ -75,11 +75,9 @@ AVX2 static inline __m128i next_eight(const co_u16 *a, co_u32 left)
     return eight_at(some);
 }
 
-/* Where both arrays have come to; the first one's eight numbers there, or as many as are left, since `to` may
- * be that array; and which of them have been met. */
+/* Where both arrays have come to, and which of the first one's eight numbers there have been met. */
 struct pairing {
     co_u32 i, j, met, kept;
-    __m128i x;
 };
 
 /* Goes on while both have eight numbers left. A number 0 ends what the instruction looks at: it may only be
@@ -90,62 +88,57 @@ AVX2 static inline void pair_eights(struct pairing *at, const co_u16 *a, co_u32 
 {
     struct pairing p = *at;
     while (n - p.i >= 8 && m - p.j >= 8) {
-        const co_u32 last = (co_u32)_mm_extract_epi16(p.x, 7), other = b[p.j + 7];
-        const co_u32 on = last <= other ? ~0u : 0;
-        p.met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpistrm(eight_at(b + p.j), p.x, EQUAL_ANY));
+        const __m128i x = eight_at(a + p.i), y = eight_at(b + p.j);
+        const co_u32 last = a[p.i + 7], other = b[p.j + 7];
+        const co_u32 on = 0u - ((last - other - 1) >> 31); /* all ones if last <= other */
+        p.i += on & 8;
+        p.j += ((other - last - 1) >> 31) * 8;
+        p.met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpistrm(y, x, EQUAL_ANY));
         const co_u32 out = keep ? p.met : p.met ^ 0xff;
         if (to)
-            put_eight(to + p.kept, out, p.x);
+            put_eight(to + p.kept, out, x);
         p.kept += (co_u32)__builtin_popcount(out & on);
         p.met &= ~on;
-        p.i += on & 8;
-        p.j += other <= last ? 8 : 0;
-        __m128i next = next_eight(a + p.i, n - p.i);
-        p.x = _mm_blendv_epi8(p.x, next, _mm_set1_epi32((int)on));
     }
     *at = p;
 }
 
-/* The numbers that are wanted of those at i, `many` of them, and on to the next ones. */
-AVX2 static inline void put_pairing(struct pairing *p, const co_u16 *a, co_u32 n, co_u32 many, int keep,
-                                    co_u16 *to)
+/* The numbers that are wanted of `many` at i, and on to the next ones. */
+AVX2 static inline void put_pairing(struct pairing *p, const co_u16 *a, co_u32 many, int keep, co_u16 *to)
 {
     const co_u32 out = (keep ? p->met : ~p->met) & ((1u << many) - 1);
     co_u16 some[8 + 4];
-    put_eight(some, out, p->x);
+    put_eight(some, out, next_eight(a + p->i, many));
     if (to)
         memcpy(to + p->kept, some, 2 * (size_t)__builtin_popcount(out));
     p->kept += (co_u32)__builtin_popcount(out);
     p->i += many;
     p->met = 0;
-    p->x = next_eight(a + p->i, n - p->i);
 }
 
-/* Those of a that are in b, or are not: eight of each at a time. */
+/* Those of a that are in b, or are not: eight of each at a time. `to` is not a. */
 AVX2 static inline co_u32 eights_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                      co_u16 *to)
 {
-    struct pairing p = {0, 0, 0, 0, next_eight(a, n)};
+    struct pairing p = {0, 0, 0, 0};
     while (p.i < n && p.j < m) {
         const co_u32 many = n - p.i < 8 ? n - p.i : 8, others = m - p.j < 8 ? m - p.j : 8;
         if (p.i && p.j && many + others == 16) {
             pair_eights(&p, a, n, b, m, keep, to);
             continue;
         }
-        co_u16 x[8];
-        _mm_storeu_si128((__m128i *)(void *)x, p.x);
-        const co_u32 last = x[many - 1], other = b[p.j + others - 1];
-        const __m128i y = next_eight(b + p.j, others);
-        p.met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpestrm(y, (int)others, p.x, (int)many, EQUAL_ANY));
+        const co_u32 last = a[p.i + many - 1], other = b[p.j + others - 1];
+        const __m128i x = next_eight(a + p.i, many), y = next_eight(b + p.j, others);
+        p.met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpestrm(y, (int)others, x, (int)many, EQUAL_ANY));
         p.j += other <= last ? others : 0;
         if (last <= other)
-            put_pairing(&p, a, n, many, keep, to);
+            put_pairing(&p, a, many, keep, to);
     }
     if (p.i < n)
-        put_pairing(&p, a, n, n - p.i < 8 ? n - p.i : 8, keep, to);
+        put_pairing(&p, a, n - p.i < 8 ? n - p.i : 8, keep, to);
     if (!keep) { /* all that are left are above all of b */
         if (to)
-            memmove(to + p.kept, a + p.i, (n - p.i) * sizeof *a);
+            memcpy(to + p.kept, a + p.i, (n - p.i) * sizeof *a);
         p.kept += n - p.i;
     }
     return p.kept;
@@ -222,6 +215,9 @@ AVX2 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *b,
         return singles_any(a, n, b, m, keep, to);
     if (keep && n / SKEWED > m && m)
         return singles_any(b, m, a, n, 1, to);
+    co_u16 own[SETS_ARRAY_MOST];
+    if (to == a)
+        a = memcpy(own, a, n * sizeof *a);
     return eights_any(a, n, b, m, keep, to);
 }
 
