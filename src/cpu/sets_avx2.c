@@ -144,7 +144,7 @@ AVX2 static inline co_u32 eights_any(const co_u16 *a, co_u32 n, const co_u16 *b,
     return p.kept;
 }
 
-/* Blocks of 32 of an array: what is behind its end is its last number once more. */
+/* Blocks of 32 of an array that has as many; the last one begins where 32 are left. */
 struct block {
     __m256i low, high;
     co_u32 last, at;
@@ -152,17 +152,9 @@ struct block {
 
 AVX2 static inline struct block block_at(const co_u16 *b, co_u32 m, co_u32 at)
 {
-    co_u16 some[32];
-    struct block k = {.at = at, .last = b[m - at >= 32 ? at + 31 : m - 1]};
-    if (m - at < 32) {
-        for (co_u32 i = 0; i < 32; i++)
-            some[i] = b[at + i < m ? at + i : m - 1];
-        b = some;
-        at = 0;
-    }
-    k.low = _mm256_loadu_si256((const __m256i *)(const void *)(b + at));
-    k.high = _mm256_loadu_si256((const __m256i *)(const void *)(b + at + 16));
-    return k;
+    const co_u16 *from = b + (m - at < 32 ? m - 32 : at);
+    const __m256i *two = (const __m256i *)(const void *)from;
+    return (struct block){_mm256_loadu_si256(two), _mm256_loadu_si256(two + 1), from[31], at};
 }
 
 /* The block behind k that v may be in, or the last one. */
@@ -211,9 +203,9 @@ AVX2 static inline co_u32 singles_any(const co_u16 *a, co_u32 n, const co_u16 *b
 AVX2 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                      co_u16 *to)
 {
-    if (m / SKEWED > n && n)
+    if (m / SKEWED > n && m >= 32)
         return singles_any(a, n, b, m, keep, to);
-    if (keep && n / SKEWED > m && m)
+    if (keep && n / SKEWED > m && n >= 32)
         return singles_any(b, m, a, n, 1, to);
     co_u16 own[SETS_ARRAY_MOST];
     if (to == a)
