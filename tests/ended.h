@@ -1,5 +1,6 @@
-/* ended.h: work that the caller's progress function ends: at the first time it is told, the second, and so on,
- * until one comes to its end. After each the objects are what they were, and the same call again is right. */
+/* ended.h: work that the caller's progress function ends: at the first time it is told, the second, and so
+ * on, until one comes to its end. After each the objects are what they were, and the same call again is
+ * right. */
 #ifndef COHORT_TEST_ENDED_H
 #define COHORT_TEST_ENDED_H
 

@@ -167,6 +167,16 @@ typedef struct cohort_sets_target {
  * COHORT_NO_MEMORY. */
 COHORT_API cohort_status cohort_sets_export(const cohort_sets *sets, cohort_sets_target *target);
 
+/* The collection read by way of another context of the same device, as cohort_map_reader: *out has the same
+ * sets, in the same memory, and belongs to `context`. So several threads, each with a context of its own, can
+ * read one collection at once. It offers all that a collection does; the index that cohort_sets_containing
+ * makes is the reader's own. `sets` must not be destroyed while a call on a reader is under way; once it was,
+ * its readers can be destroyed and no more. Waits for the work on the context of `sets`. To be called by the
+ * thread that uses that context or while no thread does. O(1). COHORT_UNSUPPORTED: another device. End it by
+ * cohort_sets_destroy. */
+COHORT_API cohort_status cohort_sets_reader(const cohort_sets *sets, cohort_context *context,
+                                            cohort_sets **out);
+
 typedef struct cohort_sets_info {
     /* in: sizeof(cohort_sets_info) */
     size_t size;

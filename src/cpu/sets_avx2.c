@@ -3,9 +3,10 @@
  * Arrays of like lengths: eight numbers of the one are compared with eight of the other by one instruction of
  * SSE4.2 (Schlegel, Willhalm and Lehner, "Fast sorted-set intersection using SIMD instructions", 2011). The
  * array whose eight end first goes on, without a branch: which one it is, nobody foresees. Where one array is
- * far longer, each number of the short one is compared with 32 of the long one, and blocks whose last is below
- * are skipped. Bitmaps: the operation, the count by nibbles (Mula) and the digest in one pass. Numbers that
- * are kept are put together four by four, by a table of 16 entries. What is not here is the plain loop. */
+ * far longer, each number of the short one is compared with 32 of the long one, and blocks whose last is
+ * below are skipped. Bitmaps: the operation, the count by nibbles (Mula) and the digest in one pass. Numbers
+ * that are kept are put together four by four, by a table of 16 entries. What is not here is the plain
+ * loop. */
 #include "sets_change.h"
 #include "sets_sweep.h"
 
@@ -34,7 +35,7 @@ AVX2 static inline void put_eight(co_u16 *to, co_u32 kept, __m128i v)
     const co_u64 low = places[kept & 15] * bytes + second, high = places[kept >> 4] * bytes + second + upper;
     __m128i out = _mm_shuffle_epi8(v, _mm_set_epi64x((long long)high, (long long)low));
     _mm_storel_epi64((__m128i *)(void *)to, out);
-    _mm_storeh_pd((double *)(void *)(to + __builtin_popcount(kept & 15)), _mm_castsi128_pd(out));
+    _mm_storel_epi64((__m128i *)(void *)(to + __builtin_popcount(kept & 15)), _mm_unpackhi_epi64(out, out));
 }
 
 #    define ONES_MANY 10u /* of a word: from here on four bits at a time are less work than one */
@@ -81,8 +82,8 @@ struct pairing {
 };
 
 /* Goes on while both have eight numbers left. A number 0 ends what the instruction looks at: it may only be
- * the first of an array, so neither i nor j is 0. Numbers are put down in each turn, to be written over in the
- * next one unless the first array goes on. */
+ * the first of an array, so neither i nor j is 0. Numbers are put down in each turn, to be written over in
+ * the next one unless the first array goes on. */
 AVX2 static inline void pair_eights(struct pairing *at, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m,
                                     int keep, co_u16 *to)
 {

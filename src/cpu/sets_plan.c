@@ -174,8 +174,8 @@ static void count_rows(struct sets_plan *p, co_u64 each, int rooms)
     }
 }
 
-/* The room of a single piece is told once: when it is worked on, it is all there is. One thread too has pieces
- * where no room is needed: its work can be ended between them. */
+/* The room of a single piece is told once: when it is worked on, it is all there is. One thread too has
+ * pieces where no room is needed: its work can be ended between them. */
 void sets_plan_make(struct sets_plan *p, const struct sets_query *q, unsigned threads)
 {
     int given = q->found && q->found->pool && threads == 1, rooms = q->found && !given;

@@ -49,12 +49,13 @@ struct sets_vectors {
 
 const struct sets_vectors *sets_vectors_of(enum cpu_level level);
 
-/* Those of one with AVX2. */
-const struct sets_vectors *sets_avx2(void);
-
-/* The plain loops, where no vectors are better. */
+/* Those of any processor, and two of them alone, where no vectors are better. */
+const struct sets_vectors *sets_plain(void);
 co_u32 sets_merge_plain(co_u32 op, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u16 *to);
 co_u64 sets_digest_plain(const co_u16 *a, co_u32 n);
+
+/* Those of one with AVX2. */
+const struct sets_vectors *sets_avx2(void);
 
 /* Those of a processor with AVX-512 that also has VPOPCNTDQ and VBMI2, and that need not have them. */
 const struct sets_vectors *sets_avx512(void);

@@ -124,6 +124,7 @@ static void sets(struct test *t, const struct things *x)
     REFUSED(cohort_sets_query(c, NULL));
     REFUSED(cohort_sets_look(x->sets, NULL));
     REFUSED(cohort_sets_containing(x->sets, NULL));
+    REFUSED(cohort_sets_reader(x->sets, c, NULL));
     REFUSED(cohort_set_create(c, NULL, NULL));
     REFUSED(cohort_set_get_info(x->set, NULL));
     REFUSED(cohort_set_update(x->set, COHORT_SET_ADD, NULL));
@@ -180,13 +181,16 @@ static void readers(struct test *t)
     cohort_context *other = NULL;
     cohort_map *map = NULL;
     cohort_multimap *multimap = NULL;
+    cohort_sets *sets = NULL;
     make(t, &x);
     OK(t, cohort_context_create(&options, &other));
     t->context->origin = CONTEXT_LOST;
     FAILS(t, other, cohort_map_reader(x.map, other, &map), COHORT_UNSUPPORTED, "cohort_map_reader", "forked");
     FAILS(t, other, cohort_multimap_reader(x.multimap, other, &multimap), COHORT_UNSUPPORTED,
           "cohort_multimap_reader", "forked");
-    CHECK(t, !map && !multimap);
+    FAILS(t, other, cohort_sets_reader(x.sets, other, &sets), COHORT_UNSUPPORTED, "cohort_sets_reader",
+          "forked");
+    CHECK(t, !map && !multimap && !sets);
     t->context->origin = CONTEXT_OURS;
     EQUAL(t, t->context->calls % (CONTEXT_CALL - 1), 0);
     REQUIRE(t, !cohort_map_reader(x.map, other, &map));

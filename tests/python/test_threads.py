@@ -53,7 +53,21 @@ ROWS = {
 }
 
 
+# Of the sets of numbers below 100, and of 50 to 149.
+ASKED_SETS = {
+    "contains": (lambda s: s.contains(np.arange(200)), np.arange(200) < 100),
+    "rank": (lambda s: s.rank(np.arange(100)), np.arange(100)),
+    "select": (lambda s: s.select(np.arange(100), 1)[0], np.arange(50, 150)),
+    "counts": (lambda s: s.query("and", [[0, 1], [1, 1]], want="counts"), np.array([50, 100])),
+    "any": (lambda s: s.query("andnot", [[0, 0], [1, 0]], want="any"), np.array([False, True])),
+    "rows": (lambda s: s.to_rows()[1], np.r_[0:100, 50:150]),
+}
+ALL = {lc.Map: READS, lc.MultiMap: ROWS, lc.Sets: ASKED_SETS}
+
+
 def made(kind):
+    if kind is lc.Sets:
+        return lc.Sets([np.arange(100), np.arange(50, 150)])
     return kind(np.arange(100), np.arange(100) * 3)
 
 
@@ -73,12 +87,12 @@ class Middle:
             self.early = not self.thread.is_alive()
 
 
-@pytest.mark.parametrize("kind, call", [(lc.Map, c) for c in READS] + [(lc.MultiMap, c) for c in ROWS])
+@pytest.mark.parametrize("kind, call", [(kind, call) for kind, calls in ALL.items() for call in calls])
 @pytest.mark.parametrize("owner", [True, False])
 def test_two_read_at_once(kind, call, owner):
     """The second begins and ends while the first is under way. The first may be on the context that the object
     belongs to; then the second has made its reader before, since the first read of a thread waits for that."""
-    read, expected = (READS if kind is lc.Map else ROWS)[call]
+    read, expected = ALL[kind][call]
     middle, second, answers = Middle(), lc.device("cpu", threads=2), []
     with middle.device if owner else lc.device("cpu", threads=1):
         m, of_same_context = made(kind), made(lc.Map)
@@ -90,8 +104,8 @@ def test_two_read_at_once(kind, call, owner):
     all_done(look)
     time.sleep(0.3 * owner)  # the last time that it was told is not just now
     middle.what = look
-    with middle.device:  # the multimap's calls tell nothing, so that another object keeps its context busy
-        assert (of_same_context if kind is lc.MultiMap else m).get(ASKED, -1)[50] == 0
+    with middle.device:  # small calls of others than maps tell nothing: a map keeps their context busy
+        assert (m if kind is lc.Map else of_same_context).get(ASKED, -1)[50] == 0
     assert middle.early and len(answers) == 2
     assert all(np.all(a == expected) for a in answers)
 

@@ -1,5 +1,5 @@
-/* test_sets_ended.c: builds, queries, lookups, exports and updates of sets on a CPU, ended wherever they tell.
- * What is ended gives no collection and changes no set. */
+/* test_sets_ended.c: builds, queries, lookups, exports and updates of sets on a CPU, ended wherever they
+ * tell. What is ended gives no collection and changes no set. */
 #include "ended.h"
 
 #include <stdlib.h>

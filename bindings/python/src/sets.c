@@ -10,6 +10,11 @@ static void destroy(void *sets)
     cohort_sets_destroy(sets);
 }
 
+static cohort_status reader(void *sets, cohort_context *by, void **out)
+{
+    return cohort_sets_reader(sets, by, (cohort_sets **)out);
+}
+
 /* numbers_of(object, argument, type): an Array of the type, or NULL for None. */
 static array *numbers_of(PyObject *object, const char *argument, int type, bool *failed)
 {
@@ -110,12 +115,15 @@ static PyObject *sets_build(PyObject *module, PyObject *const *arguments, Py_ssi
 }
 
 /* One call of the library's export. */
-static bool export_once(handle *h, cohort_sets_target *t)
+static bool export_once(reading *r, cohort_sets_target *t)
 {
     outcome o;
-    call_begin(h->on, &o);
-    o.status = cohort_sets_export(h->object, t);
-    return call_end(h->on, &o);
+    if (!r->on)
+        return false;
+    read_begin(r, &o, reader);
+    if (o.status == COHORT_OK)
+        o.status = cohort_sets_export(r->object, t);
+    return read_end(r, &o);
 }
 
 /* sets_export(collection, form, which, sets, want groups, blob_type): (members, lasts, offsets, groups),
@@ -145,7 +153,8 @@ static PyObject *sets_export(PyObject *module, PyObject *const *arguments, Py_ss
     if (!offsets)
         return NULL;
     t.offsets = offsets->data;
-    if (export_once(h, &t)) {
+    reading r = read_by(h);
+    if (export_once(&r, &t)) {
         members = array_new(roaring ? COHORT_U8 : h->type, (Py_ssize_t)t.total);
         lasts = ranges ? array_new(h->type, (Py_ssize_t)t.total) : NULL;
         groups = want_groups ? array_new(COHORT_U64, (Py_ssize_t)t.total) : NULL;
@@ -154,9 +163,10 @@ static PyObject *sets_export(PyObject *module, PyObject *const *arguments, Py_ss
         t.lasts = DATA(lasts);
         t.groups = DATA(groups);
         t.group_type = COHORT_U64;
-        if (!PyErr_Occurred() && (!t.total || export_once(h, &t)))
+        if (!PyErr_Occurred() && (!t.total || export_once(&r, &t)))
             result = PyTuple_Pack(4, members, or_none(lasts), offsets, or_none(groups));
     }
+    read_forget(&r);
     DROP(offsets);
     DROP(members);
     DROP(lasts);
@@ -187,6 +197,7 @@ static PyObject *sets_counts(PyObject *module, PyObject *object)
 struct question {
     cohort_sets *collections[COHORT_QUERY_SETS_MOST];
     cohort_sets_query_desc d;
+    handle *one; /* the collection, if it is one */
     context *on;
     int type;
     array *counts, *bits, *any, *first, *first_counts;
@@ -213,6 +224,7 @@ static bool take_collections(struct question *q, PyObject *tuple)
         q->on = h->on;
         q->type = h->type;
         q->collections[i] = h->object;
+        q->one = n == 1 ? h : NULL;
     }
     q->d.collections = q->collections;
     q->d.collections_count = (uint32_t)n;
@@ -310,6 +322,34 @@ static PyObject *answered(struct question *q)
     return result;
 }
 
+/* On the collections' own context. */
+static bool ask_together(struct question *q)
+{
+    outcome o;
+    call_begin(q->on, &o);
+    o.status = cohort_sets_query(q->on->c, &q->d);
+    if (o.status == COHORT_OK && q->result)
+        o.status = cohort_sets_get_info(q->result->object, &q->info);
+    return call_end(q->on, &o);
+}
+
+/* One collection, on the context of the thread that asks. */
+static bool ask_one(struct question *q)
+{
+    reading r = read_by(q->one);
+    outcome o;
+    bool done = false;
+    if (r.on) {
+        read_begin(&r, &o, reader);
+        q->collections[0] = r.object;
+        if (o.status == COHORT_OK)
+            o.status = cohort_sets_query(r.on->c, &q->d);
+        done = read_end(&r, &o);
+    }
+    read_forget(&r);
+    return done;
+}
+
 /* sets_query(collections, op, each, least, rows, members, offsets, arity, want counts, want any, first
  * most, want sets): (counts, any, (first members, offsets), collection), None for what is not
  * wanted. */
@@ -324,15 +364,9 @@ static PyObject *sets_query(PyObject *module, PyObject *const *arguments, Py_ssi
     int counts = PyObject_IsTrue(arguments[8]), any = PyObject_IsTrue(arguments[9]),
         sets = PyObject_IsTrue(arguments[11]);
     uint64_t first = number_of(arguments[10], "k", 0, UINT64_MAX);
-    if (!PyErr_Occurred() && make_rooms(&q, counts, any, first, sets)) {
-        outcome o;
-        call_begin(q.on, &o);
-        o.status = cohort_sets_query(q.on->c, &q.d);
-        if (o.status == COHORT_OK && q.result)
-            o.status = cohort_sets_get_info(q.result->object, &q.info);
-        if (call_end(q.on, &o))
-            result = answered(&q);
-    }
+    if (!PyErr_Occurred() && make_rooms(&q, counts, any, first, sets) &&
+        (q.one && !sets ? ask_one(&q) : ask_together(&q)))
+        result = answered(&q);
     DROP(q.counts);
     DROP(q.bits);
     DROP(q.any);
@@ -400,10 +434,11 @@ static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssiz
         !of_length(values, d.n, "values") || !of_length(lasts, d.n, "lasts"))
         return NULL;
     const array *asked = values ? values : which;
-    context *at = asked && asked->on ? h->on : NULL;
+    reading r = read_by(h);
+    context *at = asked && asked->on ? r.on : NULL;
     array *out[3] = {NULL, NULL, NULL};
     PyObject *result = NULL;
-    if (make_answers(at, type_of_results(h, d.kind), gives_hits(d.kind), d.n, out)) {
+    if (r.on && make_answers(at, type_of_results(h, d.kind), gives_hits(d.kind), d.n, out)) {
         array *results = out[0], *bits = out[1], *hit = out[2];
         d.which = DATA(which);
         d.others = DATA(others);
@@ -412,17 +447,18 @@ static PyObject *sets_look(PyObject *module, PyObject *const *arguments, Py_ssiz
         d.results = DATA(results);
         d.hit = DATA(bits);
         outcome o;
-        call_begin(h->on, &o);
+        read_begin(&r, &o, reader);
         o.wait = at;
-        if (at && results && d.n)
-            o.status = cohort_fill(h->on->c, d.results, 0, d.n * (uint64_t)results->stride);
+        if (at && results && d.n && o.status == COHORT_OK)
+            o.status = cohort_fill(r.on->c, d.results, 0, d.n * (uint64_t)results->stride);
         if (o.status == COHORT_OK)
-            o.status = cohort_sets_look(h->object, &d);
+            o.status = cohort_sets_look(r.object, &d);
         if (o.status == COHORT_OK && hit)
-            o.status = spread_bits(h->on, bits, hit);
-        if (call_end(h->on, &o))
+            o.status = spread_bits(r.on, bits, hit);
+        if (read_end(&r, &o))
             result = PyTuple_Pack(2, or_none(results), or_none(hit));
     }
+    read_forget(&r);
     for (int i = 0; i < 3; ++i)
         DROP(out[i]);
     return result;
