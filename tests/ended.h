@@ -1,6 +1,6 @@
-/* ended.h: work that the caller's progress function ends: at the first time it is told, the second, and so
- * on, until one comes to its end. After each the objects are what they were, and the same call again is
- * right. */
+/* ended.h: work that the caller's progress function ends: at each of the first eight times it is told, then
+ * at an eighth of the times that are later, until one comes to its end. After each the objects are what they
+ * were, and the same call again is right. */
 #ifndef COHORT_TEST_ENDED_H
 #define COHORT_TEST_ENDED_H
 
@@ -37,7 +37,7 @@ static inline void ending_open(struct ending *e, struct test *t, uint64_t thread
     OK(t, cohort_context_create(&options, &e->context));
 }
 
-/* Ends `work` at every time that it tells, until it tells no more, and lets it go to its end after each. A
+/* Ends `work` at times that it tells, until it tells no more, and lets it go to its end after each. A
  * pass that is done when it tells is not ended: the work goes on. With one thread there must be a time to end
  * it at; with several the others may do all before the caller looks. */
 static inline void end_everywhere(struct ending *e, void *world, cohort_status (*work)(void *world))
@@ -45,9 +45,10 @@ static inline void end_everywhere(struct ending *e, void *world, cohort_status (
     struct test *t = e->t;
     uint64_t ends = 0, stop = 0;
     do {
+        stop += 1 + stop / 8;
         e->calls = 0;
         e->reached = 0;
-        e->stop = ++stop;
+        e->stop = stop;
         e->context->told = 0;
         cohort_status s = work(world);
         REQUIREF(t, s == COHORT_OK || s == COHORT_CANCELLED, "%s", cohort_status_name(s));

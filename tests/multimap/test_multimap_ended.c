@@ -14,7 +14,7 @@ struct world {
 static void world_open(struct world *w, struct test *t, uint64_t threads, uint64_t distinct)
 {
     ending_open(&w->ending, t, threads);
-    w->n = 160000;
+    w->n = 120000;
     w->first = w->n / 2;
     w->distinct = distinct < w->n ? distinct : w->n;
     w->keys = malloc(w->n * 8);
