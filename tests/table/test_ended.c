@@ -19,7 +19,7 @@ static void world_open(struct world *w, struct test *t, uint64_t threads, uint64
 {
     memset(w, 0, sizeof *w);
     w->t = t;
-    w->n = 900000;
+    w->n = 300000;
     w->distinct = keys;
     ending_open(&w->ending, t, threads);
     w->context = w->ending.context;
