@@ -115,7 +115,7 @@ static cohort_context *another(struct test *t, uint64_t threads)
     return context;
 }
 
-static void judge_due(struct test *t, const struct plains *p, uint64_t *due)
+static void judge_due(const struct plains *p, uint64_t *due)
 {
     for (uint64_t i = 0; i < p->n; i++) {
         const struct plain *two[2] = {&p->at[i], &p->at[(i + 1) % p->n]};
@@ -123,7 +123,6 @@ static void judge_due(struct test *t, const struct plains *p, uint64_t *due)
         due[i] = both.n;
         plain_free(&both);
     }
-    (void)t;
 }
 
 static void read_sets(struct test *t, int wide)
@@ -132,7 +131,7 @@ static void read_sets(struct test *t, int wide)
     struct reading r[THREADS];
     cohort_sets *sets = sets_of(t, &p, 1), *again;
     uint64_t *due = malloc(8 * p.n);
-    judge_due(t, &p, due);
+    judge_due(&p, due);
     for (int i = 0; i < THREADS; i++) {
         r[i] = (struct reading){t, i ? another(t, (uint64_t)i) : t->context, sets, &p, due, 0};
         if (i)
@@ -158,6 +157,30 @@ static void narrow(struct test *t)
 static void wide(struct test *t)
 {
     read_sets(t, 1);
+}
+
+/* A reader on the collection's own context, which ends: the collection has its index still. */
+static void own_context(struct test *t)
+{
+    struct plains p = plains_draw(t, 20, 0), q = plains_draw(t, 40, 0);
+    cohort_sets *sets = sets_of(t, &p, 1), *reader;
+    uint64_t *due = malloc(8 * p.n);
+    judge_due(&p, due);
+    struct reading r = {t, t->context, sets, &p, due, 0};
+    ask_members(&r);
+    OK(t, cohort_sets_reader(sets, t->context, &reader));
+    cohort_sets_destroy(reader);
+    cohort_sets *other = sets_of(t, &q, 1); /* in memory that was given back */
+    struct reading s = {t, t->context, other, &q, NULL, 0};
+    ask_members(&s);
+    ask_members(&r);
+    ask_pairs(&r);
+    EQUAL(t, r.wrong + s.wrong, 0);
+    cohort_sets_destroy(other);
+    cohort_sets_destroy(sets);
+    free(due);
+    plains_free(&p);
+    plains_free(&q);
 }
 
 /* A file that is mapped, read by way of another context. */
@@ -204,5 +227,6 @@ static void refuses(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"narrow", narrow, 0}, {"wide", wide, 0}, {"mapped", mapped, 0}, {"refuses", refuses, 0}, {NULL, NULL, 0},
+    {"narrow", narrow, 0}, {"wide", wide, 0},       {"own context", own_context, 0},
+    {"mapped", mapped, 0}, {"refuses", refuses, 0}, {NULL, NULL, 0},
 };

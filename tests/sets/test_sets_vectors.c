@@ -284,6 +284,25 @@ static void members(struct test *t)
     at_levels(t, members_round);
 }
 
+/* Of an array whose numbers lie as far apart as to have few in each part, and parts with none. */
+static void digest_round(struct test *t, const struct sets_vectors *v)
+{
+    static co_u16 a[MOST];
+    const co_u64 step = 20 + test_below(t, test_below(t, 2) ? 200 : 2000);
+    co_u64 digest = 0;
+    co_u32 n = 0;
+    for (co_u64 at = test_below(t, 1024); at < IDS && n < MOST; at += 1 + test_below(t, step)) {
+        a[n++] = (co_u16)at;
+        digest |= 1ull << at / 1024;
+    }
+    EQUAL(t, v->digest(a, n), digest);
+}
+
+static void digests(struct test *t)
+{
+    at_levels(t, digest_round);
+}
+
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 /* A chunk of runs or of an array, and its bits. */
@@ -334,11 +353,8 @@ static void sweeps(struct test *t)
 }
 
 const struct test_case test_cases[] = {
-    {"filters", filters, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"merges", merges, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"lines", lines, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"words", words, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"members", members, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {"sweeps", sweeps, TEST_NO_CONTEXT | TEST_ON_CPU},
-    {NULL, NULL, 0},
+    {"filters", filters, TEST_NO_CONTEXT | TEST_ON_CPU}, {"merges", merges, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"lines", lines, TEST_NO_CONTEXT | TEST_ON_CPU},     {"words", words, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"members", members, TEST_NO_CONTEXT | TEST_ON_CPU}, {"digests", digests, TEST_NO_CONTEXT | TEST_ON_CPU},
+    {"sweeps", sweeps, TEST_NO_CONTEXT | TEST_ON_CPU},   {NULL, NULL, 0},
 };
