@@ -37,6 +37,20 @@ static inline void ending_open(struct ending *e, struct test *t, uint64_t thread
     OK(t, cohort_context_create(&options, &e->context));
 }
 
+/* What is in between is not ended, and does not count: until ending_go with what ending_pause gave. */
+static inline uint64_t ending_pause(struct ending *e)
+{
+    uint64_t stop = e->stop;
+    e->stop = 0;
+    return stop;
+}
+
+static inline void ending_go(struct ending *e, uint64_t stop)
+{
+    e->calls = 0;
+    e->stop = stop;
+}
+
 /* Ends `work` at times that it tells, until it tells no more, and lets it go to its end after each. A
  * pass that is done when it tells is not ended: the work goes on. With one thread there must be a time to end
  * it at; with several the others may do all before the caller looks. */

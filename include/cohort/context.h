@@ -2,8 +2,9 @@
  *
  * A context is where work happens: one GPU and a stream of it, or a number of CPU threads. Every object
  * belongs to the context it was made on, and knows it. Contexts are independent of each other; one context
- * (with all its objects) is used by one thread at a time. Several threads look up in one map by readers, each
- * on a context of its own (cohort_map_reader, cohort_multimap_reader, cohort_sets_reader).
+ * (with all its objects) is used by one thread at a time. Several threads look up in one map, or in one
+ * collection of sets, by readers, each on a context of its own (cohort_map_reader, cohort_multimap_reader,
+ * cohort_sets_reader).
  *
  * Memory. "The context's memory" is the GPU's on a GPU context and the host's on a CPU context. Data pointers
  * of a call may be host memory or device memory, all of one call the same kind; the call finds out which.

@@ -50,7 +50,7 @@ void cpu_parallel(cohort_context *context, uint64_t n, uint64_t grain,
 
 /* The same for work that may be long: the caller's progress function is told of it, and may end it:
  * COHORT_CANCELLED, and some ranges were not done. With one thread there are several calls, one behind the
- * other, if somebody is told. */
+ * other, if somebody is told. what NULL: nobody is. */
 cohort_status cpu_parallel_told(cohort_context *context, const char *what, uint64_t n, uint64_t grain,
                                 void (*work)(void *arg, uint64_t begin, uint64_t end, unsigned worker),
                                 void *arg);

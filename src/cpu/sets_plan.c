@@ -178,7 +178,8 @@ static void count_rows(struct sets_plan *p, co_u64 each, int rooms)
  * pieces where no room is needed: its work can be ended between them. */
 void sets_plan_make(struct sets_plan *p, const struct sets_query *q, unsigned threads)
 {
-    int given = q->found && q->found->pool && threads == 1, rooms = q->found && !given;
+    const int whole = q->found && threads == 1, given = whole && q->found->pool;
+    const int rooms = q->found && !given;
     p->q = q;
     p->arity = q->rows && !q->offsets ? sets_row_arity(q, 0) : 0;
     p->listed = 0;
@@ -187,9 +188,7 @@ void sets_plan_make(struct sets_plan *p, const struct sets_query *q, unsigned th
     if (threads > 1 && q->rows < ROWS_MANY && !q->any && !q->first_most)
         weigh_rows(p, rooms);
     else
-        count_rows(
-            p, threads > 1 || !q->found ? (q->rows / SETS_PIECES / ROW_GRAIN + 1) * ROW_GRAIN : q->rows + 1,
-            rooms);
+        count_rows(p, whole ? q->rows + 1 : (q->rows / SETS_PIECES / ROW_GRAIN + 1) * ROW_GRAIN, rooms);
     if (given) {
         p->piece[p->pieces].chunk = q->found->chunks;
         p->piece[p->pieces].unit = q->found->units;

@@ -569,10 +569,5 @@ cohort_status cpu_pass_move(cohort_context *context, struct cpu_pass *p)
         all += p->n * p->array[a].bytes;
     p->streaming = all > CACHED_MOST;
     p->tiles = cpu_tiles_fit(p);
-    if (!p->arrays || !p->n)
-        return COHORT_OK;
-    if (p->what)
-        return cpu_parallel_told(context, p->what, p->parts, 1, move_parts, p);
-    cpu_parallel(context, p->parts, 1, move_parts, p);
-    return COHORT_OK;
+    return p->arrays && p->n ? cpu_parallel_told(context, p->what, p->parts, 1, move_parts, p) : COHORT_OK;
 }

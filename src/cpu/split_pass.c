@@ -245,11 +245,7 @@ static void scan_starts(struct cpu_pass *p)
 
 cohort_status cpu_pass_count(cohort_context *context, struct cpu_pass *p)
 {
-    cohort_status s = COHORT_OK;
-    if (p->what)
-        s = cpu_parallel_told(context, p->what, p->parts, 1, count_parts, p);
-    else
-        cpu_parallel(context, p->parts, 1, count_parts, p);
+    cohort_status s = cpu_parallel_told(context, p->what, p->parts, 1, count_parts, p);
     if (!s)
         scan_starts(p);
     return s;

@@ -237,7 +237,7 @@ cohort_status cpu_parallel_told(cohort_context *context, const char *what, uint6
                                 void *arg)
 {
     struct cpu_pool *pool = cpu_device(context)->pool;
-    if (n <= grain || !context->progress.call) {
+    if (n <= grain || !what || !context->progress.call) {
         cpu_parallel(context, n, grain, work, arg);
         return COHORT_OK;
     }

@@ -1,8 +1,6 @@
 /* test_map_reader.c: maps and multimaps that several threads look up in at once, each by a reader on a
  * context of its own. */
-#include "test.h"
-
-#include <pthread.h>
+#include "readers.h"
 
 #define THREADS 3
 
@@ -44,28 +42,10 @@ static void *read_much(void *arg)
     return NULL;
 }
 
-/* The simulated GPU is one for all threads of the process: there one reads after the other. */
-static void read_at_once(struct test *t, struct reading *r, int count)
+static void judge(struct test *t, const struct reading *r)
 {
-    pthread_t thread[THREADS];
-    for (int i = 0; i < count; i++)
-        if (t->kind == TEST_SIM)
-            read_much(&r[i]);
-        else
-            REQUIRE(t, !pthread_create(&thread[i], NULL, read_much, &r[i]));
-    for (int i = 0; i < count && t->kind != TEST_SIM; i++)
-        pthread_join(thread[i], NULL);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < THREADS; i++)
         EQUAL(t, r[i].wrong, 0);
-}
-
-static cohort_context *another(struct test *t, uint64_t threads)
-{
-    cohort_context_options options = test_context_options(t);
-    cohort_context *context;
-    options.threads = t->kind == TEST_CPU ? threads : 0;
-    OK(t, cohort_context_create(&options, &context));
-    return context;
 }
 
 static void refuses_changes(struct test *t, cohort_map *reader, cohort_map *map)
@@ -116,11 +96,13 @@ static void read_map(struct test *t, cohort_layout layout)
     OK(t, cohort_map_insert(map, n, keys, values, NULL));
     for (int i = 0; i < THREADS; i++) {
         r[i] = (struct reading){
-            t, i ? another(t, (uint64_t)i) : t->context, map, NULL, n, n / (1 + (uint64_t)i % 2), 0, 4};
+            t, i ? another_context(t, (uint64_t)i) : t->context, map, NULL, n, n / (1 + (uint64_t)i % 2), 0,
+            4};
         if (i)
             OK(t, cohort_map_reader(map, r[i].context, &r[i].map));
     }
-    read_at_once(t, r, THREADS);
+    read_at_once(t, read_much, r, sizeof *r, THREADS);
+    judge(t, r);
     refuses_changes(t, r[1].map, map);
     OK(t, cohort_map_reader(r[1].map, r[2].context, &reader)); /* a reader of a reader */
     cohort_map_destroy(reader);
@@ -163,11 +145,13 @@ static void reads_multimaps(struct test *t)
     options.width = COHORT_WIDTH_64_64;
     OK(t, cohort_multimap_build(t->context, &options, rows, keys, values, NULL, &multimap));
     for (int i = 0; i < THREADS; i++) {
-        r[i] = (struct reading){t, i ? another(t, (uint64_t)i) : t->context, NULL, multimap, n, n, 0, 4};
+        r[i] =
+            (struct reading){t, i ? another_context(t, (uint64_t)i) : t->context, NULL, multimap, n, n, 0, 4};
         if (i)
             OK(t, cohort_multimap_reader(multimap, r[i].context, &r[i].multimap));
     }
-    read_at_once(t, r, THREADS);
+    read_at_once(t, read_much, r, sizeof *r, THREADS);
+    judge(t, r);
     OK(t, cohort_multimap_insert(multimap, rows, keys, values, NULL)); /* as with maps */
     cohort_multimap_destroy(r[1].multimap);
     cohort_multimap_destroy(multimap);

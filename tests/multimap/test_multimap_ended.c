@@ -49,8 +49,7 @@ static void world_close(struct world *w)
 static void judge(struct world *w, cohort_multimap *m, int all)
 {
     struct test *t = w->ending.t;
-    uint64_t stop = w->ending.stop, values, keys;
-    w->ending.stop = 0;
+    uint64_t stop = ending_pause(&w->ending), values, keys;
     OK(t, cohort_multimap_size(m, &keys, &values));
     EQUAL(t, values, all ? w->n : w->first);
     OK(t, cohort_multimap_count(m, w->distinct, w->queries, w->counts));
@@ -82,11 +81,9 @@ static cohort_status insert_once(void *world)
     struct world *w = world;
     struct test *t = w->ending.t;
     cohort_multimap *m = NULL;
-    uint64_t stop = w->ending.stop;
-    w->ending.stop = 0;
+    uint64_t stop = ending_pause(&w->ending);
     OK(t, build(w, w->first, &m));
-    w->ending.calls = 0;
-    w->ending.stop = stop;
+    ending_go(&w->ending, stop);
     cohort_status s =
         cohort_multimap_insert(m, w->n - w->first, w->keys + w->first, w->values + w->first, NULL);
     judge(w, m, !s);
@@ -100,11 +97,9 @@ static cohort_status retrieve_once(void *world)
     struct test *t = w->ending.t;
     cohort_retrieve r = COHORT_RETRIEVE_INIT;
     cohort_multimap *m = NULL;
-    uint64_t stop = w->ending.stop;
-    w->ending.stop = 0;
+    uint64_t stop = ending_pause(&w->ending);
     OK(t, build(w, w->n, &m));
-    w->ending.calls = 0;
-    w->ending.stop = stop;
+    ending_go(&w->ending, stop);
     r.capacity = w->n;
     r.queries = w->counts;
     r.values = w->rows;

@@ -190,8 +190,7 @@ static cohort_status update_once(void *world)
     cohort_set_options options = COHORT_SET_OPTIONS_INIT;
     cohort_set_info info = COHORT_SET_INFO_INIT;
     cohort_sets_source from = COHORT_SETS_SOURCE_INIT;
-    uint64_t stop = w->ending.stop;
-    w->ending.stop = 0;
+    uint64_t stop = ending_pause(&w->ending);
     options.limit = (uint64_t)LIMIT * 64;
     OK(t, cohort_set_create(w->ending.context, &options, &w->set));
     from.n = EACH;
@@ -200,8 +199,7 @@ static cohort_status update_once(void *world)
     OK(t, cohort_set_get_info(w->set, &info));
     uint64_t had = info.members;
     from.n = SETS * EACH;
-    w->ending.calls = 0;
-    w->ending.stop = stop;
+    ending_go(&w->ending, stop);
     cohort_status s = cohort_set_update(w->set, COHORT_SET_ADD, &from);
     w->ending.stop = 0;
     OK(t, cohort_set_get_info(w->set, &info));

@@ -1,8 +1,8 @@
 /* test_sets_reader.c: collections of sets that several threads read at once, each by a reader on a context of
  * its own: counts of pairs, lookups, and which sets contain a value. */
+#include "readers.h"
 #include "sets.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -91,28 +91,10 @@ static void *read_much(void *arg)
     return NULL;
 }
 
-/* The simulated GPU is one for all threads of the process: there one reads after the other. */
-static void read_at_once(struct test *t, struct reading *r)
+static void judge(struct test *t, const struct reading *r)
 {
-    pthread_t thread[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        if (t->kind == TEST_SIM)
-            read_much(&r[i]);
-        else
-            REQUIRE(t, !pthread_create(&thread[i], NULL, read_much, &r[i]));
-    for (int i = 0; i < THREADS && t->kind != TEST_SIM; i++)
-        pthread_join(thread[i], NULL);
     for (int i = 0; i < THREADS; i++)
         EQUAL(t, r[i].wrong, 0);
-}
-
-static cohort_context *another(struct test *t, uint64_t threads)
-{
-    cohort_context_options options = test_context_options(t);
-    cohort_context *context;
-    options.threads = t->kind == TEST_CPU ? threads : 0;
-    OK(t, cohort_context_create(&options, &context));
-    return context;
 }
 
 static void judge_due(const struct plains *p, uint64_t *due)
@@ -133,11 +115,12 @@ static void read_sets(struct test *t, int wide)
     uint64_t *due = malloc(8 * p.n);
     judge_due(&p, due);
     for (int i = 0; i < THREADS; i++) {
-        r[i] = (struct reading){t, i ? another(t, (uint64_t)i) : t->context, sets, &p, due, 0};
+        r[i] = (struct reading){t, i ? another_context(t, (uint64_t)i) : t->context, sets, &p, due, 0};
         if (i)
             OK(t, cohort_sets_reader(sets, r[i].context, &r[i].sets));
     }
-    read_at_once(t, r);
+    read_at_once(t, read_much, r, sizeof *r, THREADS);
+    judge(t, r);
     OK(t, cohort_sets_reader(r[1].sets, r[2].context, &again)); /* a reader of a reader */
     cohort_sets_destroy(again);
     cohort_sets_destroy(r[1].sets); /* before the collection, */
@@ -194,7 +177,7 @@ static void mapped(struct test *t)
     close(fd);
     OK(t, cohort_sets_save(sets, path));
     OK(t, cohort_sets_map(t->context, path, 1, &map));
-    cohort_context *other = another(t, 2);
+    cohort_context *other = another_context(t, 2);
     OK(t, cohort_sets_reader(map, other, &reader));
     sets_judge(t, reader, &p, "a reader of a mapped file");
     cohort_sets_destroy(reader);
