@@ -18,8 +18,8 @@ static inline cohort_context *another_context(struct test *t, uint64_t threads)
     return context;
 }
 
-/* read(reader) of `count` readers of so many bytes each. The simulated GPU is one for all threads of the process:
- * there one reads after the other. */
+/* read(reader) of `count` readers of so many bytes each. The simulated GPU is one for all threads of the
+ * process: there one reads after the other. */
 static inline void read_at_once(struct test *t, void *(*read)(void *), void *readers, size_t bytes, int count)
 {
     pthread_t thread[READERS_MOST];

@@ -96,7 +96,7 @@ done
 kill -s TERM $process
 wait $process
 status=$?
-kill $holder
+kill -s KILL $holder
 wait $holder 2>/dev/null
 rm -f pipe
 judge "sort terminated: exit status 143, the old file stays" \

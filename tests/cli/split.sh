@@ -97,7 +97,7 @@ done
 kill -s INT $process
 wait $process
 status=$?
-kill $holder
+kill -s KILL $holder
 wait $holder 2>/dev/null
 rm -f pipe
 judge "split interrupted: exit status 130, nothing left" test $status -eq 130 -a -z "$(ls -A splitting)"
