@@ -121,6 +121,7 @@ if free=$("$source/scripts/free-threaded.sh"); then
     check "a free-threaded Python runs the examples in the docstrings without the GIL" free_threaded
 else
     echo "note python: $free"
+    free=''
 fi
 # whole: compiled without the limited API, as for free-threaded Pythons.
 whole() {
@@ -138,12 +139,12 @@ check "mypy.stubtest finds the extension module as its stub says" venv/bin/pytho
 count() {
     tail -n 1 "$2" | grep -oE "[0-9]+ $1" | cut -d ' ' -f 1 | grep . || echo 0
 }
-# pytests LOG ARGUMENT...: adds to passed, bad and skipped
+# pytests ENVIRONMENT LOG ARGUMENT...: adds to passed, bad and skipped
 skipped=0
 pytests() {
-    local log=$1
-    shift
-    COHORT_DEVICE=cpu timeout 300 venv/bin/python -m pytest -q -rs -p no:cacheprovider -p no:warnings "$@" \
+    local environment=$1 log=$2
+    shift 2
+    COHORT_DEVICE=cpu timeout 300 "$environment/bin/python" -m pytest -q -rs -p no:cacheprovider -p no:warnings "$@" \
         >"$log" 2>&1
     local code=$? failures
     sed -n 's/^SKIPPED \[[0-9]*\] [^ ]* /note python: skipped: /p' "$log"
@@ -153,11 +154,21 @@ pytests() {
     passed=$((passed + $(count passed "$log"))) bad=$((bad + failures))
     skipped=$((skipped + $(count skipped "$log")))
 }
-pytests pytest.log --ignore-glob="$source/tests/python/test_gpu*.py" "$source/tests/python"
+pytests venv pytest.log --ignore-glob="$source/tests/python/test_gpu*.py" "$source/tests/python"
 if [ -d sim ]; then
-    PYTHONPATH=$here/sim pytests gpu.log "$source"/tests/python/test_gpu*.py
+    PYTHONPATH=$here/sim pytests venv gpu.log "$source"/tests/python/test_gpu*.py
 else
     echo "note python: libcohort_sim.a is not built; the tests of GPUs are left out"
+fi
+# own_packages: by that Python's own pip, which knows its wheels.
+own_packages() {
+    timeout 300 free/bin/pip install --disable-pip-version-check -q --only-binary :all: -c "$pins" "$@" >"$log" 2>&1
+}
+# Without the GIL: what needs no package that such Pythons lack.
+if [ -n "$free" ] && own_packages hypothesis numpy pyarrow pytest; then
+    PYTHON_GIL=0 pytests free free.log "$source"/tests/python/test_{threads,map,multimap,sets,taken,process}.py
+elif [ -n "$free" ]; then
+    echo "note python: pip cannot install numpy for $free; it runs the examples in the docstrings alone"
 fi
 echo "$passed passed, $bad failed, $skipped skipped"
 [ $bad -eq 0 ]

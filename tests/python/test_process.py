@@ -370,6 +370,23 @@ def test_what_a_progress_function_raises_ends_the_call():
         assert 0 < some < 400_000
 
 
+def test_what_is_raised_at_the_end_of_a_pass_ends_the_next_one():
+    """The library goes on after a pass that is done; what was raised is not lost, and nobody is asked again."""
+    asked = []
+
+    def late(what, done, total):
+        asked.append((done, total))
+        if done == total:
+            time.sleep(0.3)  # the next pass would tell at once
+            raise KeyboardInterrupt
+
+    a = np.random.default_rng(4).permutation(1_000_000)
+    with lc.device("cpu", threads=2, progress=late):
+        with pytest.raises(KeyboardInterrupt):
+            len(lc.Sets.from_pairs(a, a))
+    assert asked[-1][0] == asked[-1][1] and all(done < total for done, total in asked[:-1])
+
+
 @pytest.mark.parametrize("what", ["sort", "unique", "join", "group", "partition", "multimap", "build", "query"])
 def test_what_ends_all_that_may_take_long(what):
     a = np.random.default_rng(4).permutation(2_000_000) << 40  # all of them differ

@@ -91,14 +91,14 @@ static _Thread_local context *inside; /* the context in whose callback this thre
 
 /* Told by the library, in the thread that called it, a few times a second. Ctrl-C's handler runs here, and
  * what it raises ends the call, as does what the caller's function raises. The exception stays with the
- * thread until the call has ended. */
+ * thread until the call has ended; if it was raised at the end of a pass, the next pass is ended by it. */
 static int told(void *user, const char *what, uint64_t done, uint64_t total)
 {
     context *on = user;
     PyGILState_STATE state = PyGILState_Ensure();
     context *outer = inside;
     inside = on;
-    bool failed = PyErr_CheckSignals() != 0;
+    bool failed = PyErr_Occurred() || PyErr_CheckSignals() != 0;
     if (!failed && on->tell) {
         PyObject *answer = PyObject_CallFunction(on->tell, "sKK", what, done, total);
         failed = !answer;
