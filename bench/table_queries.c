@@ -21,7 +21,7 @@ static const char *const text_names[TEXTS] = {"dictionary", "utf8"};
 
 typedef struct table_options {
     bench_options common;
-    const char *experiment, *peers, *n, *k, *query, *input, *text;
+    const char *experiment, *peers, *n, *k, *query, *input, *text, *method;
 } table_options;
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
@@ -407,7 +407,7 @@ static int all_measure(bench *b, const table_options *o, const table_sizes *size
                               : which == 2)
                 continue;
             t.shape.n = sizes->n[i] / 10 * 10;
-            status = which == 2 ? table_sweep_measure(b, t.shape.n, fault)
+            status = which == 2 ? table_sweep_measure(b, t.shape.n, o->method, fault)
                                 : shapes_measure(&t, which, sizes->k, sizes->ks, fault);
         }
     return status;
@@ -427,6 +427,9 @@ static int options_check(const table_options *o, table_sizes *sizes, fault *faul
         return fault->status;
     if (o->input && bench_names_take("--input", o->input, input_names, INPUTS_OF, chosen, &count, fault))
         return fault->status;
+    if (o->method &&
+        bench_names_take("--method", o->method, join_method_names, JOIN_METHODS, chosen, &count, fault))
+        return fault->status;
     return o->text ? bench_names_take("--text", o->text, text_names, TEXTS, chosen, &count, fault) : CLI_OK;
 }
 
@@ -443,6 +446,7 @@ int bench_table_main(int argc, char **argv, fault *fault)
                   {"--query", ARG_TEXT, &o.query, 0, 0, 0},
                   {"--input", ARG_TEXT, &o.input, 0, 0, 0},
                   {"--text", ARG_TEXT, &o.text, 0, 0, 0},
+                  {"--method", ARG_TEXT, &o.method, 0, 0, 0},
                   {"--peers", ARG_TEXT, &o.peers, 0, 0, 0}};
     bench_command_set(&b, "table", argc, argv);
     int status = args_read(args, sizeof args / sizeof args[0], argc, argv, &rest, fault);

@@ -14,8 +14,12 @@ typedef struct join_query {
 cohort_status table_join_answer(cohort_context *context, const join_query *q, cohort_frame *x,
                                 cohort_frame *right, cohort_frame **out);
 
+/* The names of cohort_join_method, in its order. */
+enum { JOIN_METHODS = 4 };
+extern const char *const join_method_names[JOIN_METHODS];
+
 /* Joins of n left rows by the size of the right side, the share of left rows that have a match, and how often
- * a right key is there. */
-int table_sweep_measure(bench *b, uint64_t n, fault *fault);
+ * a right key is there, by the methods listed (NULL: auto). */
+int table_sweep_measure(bench *b, uint64_t n, const char *methods, fault *fault);
 
 #endif

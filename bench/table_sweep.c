@@ -75,8 +75,11 @@ cohort_status table_join_answer(cohort_context *context, const join_query *q, co
 
 enum { PAGE = 1 << 20 };
 
+const char *const join_method_names[JOIN_METHODS] = {"auto", "dense", "partitioned", "factor"};
+
 typedef struct sweep_work {
     cohort_context *context;
+    cohort_join_method method;
     cohort_frame *left, *right;
     uint64_t pairs;
 } sweep_work;
@@ -86,7 +89,9 @@ static cohort_status work_sweep(void *arg)
 {
     sweep_work *sweep = arg;
     join_work w = {.context = sweep->context};
-    cohort_status s = cohort_join_build(sweep->right, NULL, &w.join);
+    cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+    options.method = sweep->method;
+    cohort_status s = cohort_join_build(sweep->right, &options, &w.join);
     if (!s)
         s = cohort_join_probe(w.join, sweep->left, NULL, &w.matches);
     if (!s)
@@ -116,10 +121,30 @@ static cohort_status keys_make(const bench *b, uint64_t n, uint64_t distinct, do
     return s;
 }
 
-static int point_measure(bench *b, uint64_t n, uint64_t rows, uint64_t times, double there, fault *fault)
+/* A point of the sweep by each method; the frames are made once. */
+static int methods_measure(bench *b, const char *methods, sweep_work *w, const bench_row *point, double rows,
+                           fault *fault)
+{
+    const bench_job job = {NULL, work_sweep, w, rows, 1, 1};
+    int status = CLI_OK;
+    for (int method = 0; method < JOIN_METHODS && !status; method++) {
+        bench_row row = *point;
+        if (!bench_listed(methods, join_method_names[method]))
+            continue;
+        w->method = (cohort_join_method)method;
+        if (method)
+            snprintf(row.variant, sizeof row.variant, "%s", join_method_names[method]);
+        cohort_status s = work_sweep(w);
+        bench_extra_set(&row, "pairs", (double)w->pairs);
+        status = s ? bench_fault(b, s, "bench table: sweep", fault) : bench_measure(b, &row, &job, fault);
+    }
+    return status;
+}
+
+static int point_measure(bench *b, const char *methods, uint64_t n, uint64_t rows, uint64_t times,
+                         double there, fault *fault)
 {
     sweep_work w = {.context = b->dev.context};
-    bench_job job = {NULL, work_sweep, &w, (double)(n + rows), 1, 1};
     char keys[40];
     snprintf(keys, sizeof keys, "right 1/%llu, %llu a key", (unsigned long long)(n / rows),
              (unsigned long long)times);
@@ -131,16 +156,14 @@ static int point_measure(bench *b, uint64_t n, uint64_t rows, uint64_t times, do
     cohort_status s = keys_make(b, rows, rows / times ? rows / times : 1, -1, &w.right);
     if (!s)
         s = keys_make(b, n, rows / times ? rows / times : 1, there, &w.left);
-    if (!s)
-        s = work_sweep(&w);
-    bench_extra_set(&row, "pairs", (double)w.pairs);
-    int status = s ? bench_fault(b, s, "bench table: sweep", fault) : bench_measure(b, &row, &job, fault);
+    int status = s ? bench_fault(b, s, "bench table: sweep", fault)
+                   : methods_measure(b, methods, &w, &row, (double)(n + rows), fault);
     cohort_frame_release(w.left);
     cohort_frame_release(w.right);
     return status;
 }
 
-int table_sweep_measure(bench *b, uint64_t n, fault *fault)
+int table_sweep_measure(bench *b, uint64_t n, const char *methods, fault *fault)
 {
     static const double there[] = {0, 0.1, 0.5, 1};
     static const uint64_t parts[] = {100, 10, 1}, times[] = {1, 4, 16};
@@ -148,7 +171,7 @@ int table_sweep_measure(bench *b, uint64_t n, fault *fault)
     for (int part = 0; part < 3; part++)
         for (int t = 0; t < 3; t++)
             for (int i = 0; i < 4 && !status; i++)
-                status =
-                    point_measure(b, n, n / parts[part] ? n / parts[part] : 1, times[t], there[i], fault);
+                status = point_measure(b, methods ? methods : "auto", n,
+                                       n / parts[part] ? n / parts[part] : 1, times[t], there[i], fault);
     return status;
 }

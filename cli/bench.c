@@ -106,6 +106,7 @@ const char bench_examples[] =
     "  --query NAME,...   q1, q2, q3, q4, q5, q7, q10 of groups, j1 to j5 of joins\n"
     "  --input NAME,...   plain, sorted, nulls (one of twenty)\n"
     "  --text NAME,...    strings as dictionary, utf8\n"
+    "  --method NAME,...  how the sweep's joins look up: auto, dense, partitioned, factor\n"
     "\n"
     "count:\n"
     "  --bytes N          of FASTQ to make (default: 1G; 30M with --quick); --depth N (30), --error RATE "

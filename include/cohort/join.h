@@ -24,11 +24,17 @@
  * null is a row number of all ones, which cohort_gather makes a row of nulls. Rows whose key has a null that
  * equals nothing match nothing: they come in LEFT, ANTI, FULL, and in finish.
  *
+ * PARTITIONED is for keys of up to 64 bits on a CPU, where the table of right keys is larger than the caches.
+ * Other keys, and left rows for which there is no memory of that kind, are looked up one by one, and so are
+ * all on a GPU. AUTO takes it where the table has 2^21 slots or more (of 16 bytes, a third more than keys)
+ * and there are an eighth as many left rows. Pairs are the same, whatever the method.
+ *
  * Order. Pairs come in the order of left rows, those of one left row in the order of right rows; finish in
  * that of right rows. Both are the same for any number of threads.
  *
  * Memory. Besides columns and what comes out: DENSE takes at most 25 bytes a right row; FACTOR 46 bytes a
- * right row, and up to 6 MiB for a round of rows; a left row 4 bytes. Columns that do not fit into 64 bits
+ * right row, and up to 6 MiB for a round of rows; a left row 4 bytes, and PARTITIONED while it is looked up
+ * 12 more, of up to 2^25 rows at a time. Columns that do not fit into 64 bits
  * together are held once more: 38 bytes a right row and their own, with a bit for each column, in whole
  * words of 8. Strings are held once more: 48 bytes a right row and 2.5 times their own. So two sides of
  * equal size take at most 2 x (key bytes + 8) bytes a row of both, besides those 6 MiB, if a key is numbers
@@ -83,11 +89,14 @@ typedef enum cohort_join_shape {
 
 /* How right rows are found. */
 typedef enum cohort_join_method {
-    /* DENSE where that takes at most 16 bytes a right row (and 4 KiB), else FACTOR */
+    /* DENSE where that takes at most 16 bytes a right row (and 4 KiB), else FACTOR, or PARTITIONED where a
+     * probe is large and so is the table of right keys */
     COHORT_JOIN_AUTO = 0,
     /* one column of integers, dates, times: a table by value; else COHORT_UNSUPPORTED */
     COHORT_JOIN_DENSE = 1,
-    /* ids of keys, then the rows of each id: any columns */
+    /* as FACTOR, with left keys put in order of parts of the table, and their ids back in order of rows */
+    COHORT_JOIN_PARTITIONED = 2,
+    /* ids of keys, then the rows of each id: any columns; left keys are looked up one by one */
     COHORT_JOIN_FACTOR = 3
 } cohort_join_method;
 

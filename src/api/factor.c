@@ -311,7 +311,7 @@ static cohort_status by_root(struct factor *f, cohort_frame *keys, uint32_t *ids
     if (!s && adds)
         s = factor_node_add(f->context, f->root, l.column, l.n, ids, first);
     else if (!s)
-        s = factor_node_find(f->context, f->root, l.column, l.n, ids);
+        s = factor_node_find(f->context, f->root, l.column, l.n, f->way, ids);
     look_close(&l);
     return s;
 }

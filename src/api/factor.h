@@ -25,8 +25,9 @@ struct factor {
     uint32_t columns;
     struct factor_column *column;
     struct factor_node *root;
-    int by_leaf;    /* the only column's numbers are the ids, and the root has nothing */
-    uint64_t count; /* of ids */
+    enum keys_way way; /* of lookups */
+    int by_leaf;       /* the only column's numbers are the ids, and the root has nothing */
+    uint64_t count;    /* of ids */
 };
 
 /* nulls_equal NULL: all 1. */
@@ -68,6 +69,6 @@ uint64_t factor_node_count(const struct factor_node *);
 cohort_status factor_node_add(cohort_context *, struct factor_node *, const struct keys_column *, uint64_t n,
                               uint32_t *ids, struct factor_rows *first);
 cohort_status factor_node_find(cohort_context *, struct factor_node *, const struct keys_column *, uint64_t n,
-                               uint32_t *ids);
+                               enum keys_way, uint32_t *ids);
 
 #endif

@@ -275,7 +275,7 @@ static cohort_status pairing_open(struct pairing *p, cohort_context *context, st
         s = pool_take(context, n * 4, (void **)&p->ids[h]);
         if (!s)
             s = adds ? factor_node_add(context, node->half[h], own, n, p->ids[h], NULL)
-                     : factor_node_find(context, node->half[h], own, n, p->ids[h]);
+                     : factor_node_find(context, node->half[h], own, n, KEYS_BY_ANY, p->ids[h]);
     }
     pair_columns(p->pair, p->ids[0], p->ids[1]);
     p->words = (struct keys_words){2, p->pair, pair_base, pair_span, pair_shift, skips, p->skip};
@@ -456,7 +456,7 @@ cohort_status factor_node_add(cohort_context *context, struct factor_node *node,
 }
 
 cohort_status factor_node_find(cohort_context *context, struct factor_node *node,
-                               const struct keys_column *column, uint64_t n, uint32_t *ids)
+                               const struct keys_column *column, uint64_t n, enum keys_way way, uint32_t *ids)
 {
     struct keys_words w = words_of(node, column);
     struct keys_rows r = rows_of(node, column);
@@ -467,7 +467,7 @@ cohort_status factor_node_find(cohort_context *context, struct factor_node *node
         s = pairing_open(&p, context, node, column, n, 0);
         w = p.words;
     }
-    struct keys_batch b = {.n = n, .words = f.words, .rows = f.rows, .ids = ids};
+    struct keys_batch b = {.n = n, .words = f.words, .rows = f.rows, .ids = ids, .way = way};
     if (!s)
         s = context->backend->keys->find(context, &node->table, &b);
     if (p.context)

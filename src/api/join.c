@@ -153,7 +153,10 @@ static cohort_status choose(cohort_join *j, cohort_frame *right, cohort_join_met
     int whole =
         right->columns == 1 && !first->is_dictionary && (kind == KEYS_UNSIGNED || kind == KEYS_SIGNED);
     j->method = COHORT_JOIN_FACTOR;
-    if (asked == COHORT_JOIN_FACTOR || (!whole && asked == COHORT_JOIN_AUTO))
+    j->factor.way = asked == COHORT_JOIN_FACTOR        ? KEYS_BY_ROWS
+                    : asked == COHORT_JOIN_PARTITIONED ? KEYS_BY_PARTS
+                                                       : KEYS_BY_ANY;
+    if (j->factor.way != KEYS_BY_ANY || (!whole && asked == COHORT_JOIN_AUTO))
         return COHORT_OK;
     cohort_status s = COHORT_OK;
     if (whole)
@@ -222,12 +225,10 @@ static cohort_status check_build(const cohort_frame *right, const cohort_join_op
         return context_fail(context, COHORT_OVERFLOW,
                             "cohort_join_build: right has %llu rows; it must be less than 2^32 - 1",
                             (unsigned long long)right->rows);
-    if (options->method != COHORT_JOIN_AUTO && options->method != COHORT_JOIN_DENSE &&
-        options->method != COHORT_JOIN_FACTOR)
-        return context_fail(
-            context, COHORT_RANGE,
-            "cohort_join_build: options.method is %d; it must be AUTO (0), DENSE (1) or FACTOR (3)",
-            (int)options->method);
+    if ((int)options->method < COHORT_JOIN_AUTO || (int)options->method > COHORT_JOIN_FACTOR)
+        return context_fail(context, COHORT_RANGE,
+                            "cohort_join_build: options.method is %d; it must be AUTO (0) to FACTOR (3)",
+                            (int)options->method);
     if (options->reserved)
         return context_fail(context, COHORT_RANGE, "cohort_join_build: options.reserved is %u; it must be 0",
                             options->reserved);

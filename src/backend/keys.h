@@ -75,6 +75,9 @@ struct keys_table {
     uint32_t words;
 };
 
+/* How words are looked up where a table has slots: row by row, or in order of its parts. */
+enum keys_way { KEYS_BY_ANY, KEYS_BY_ROWS, KEYS_BY_PARTS };
+
 struct keys_batch {
     uint64_t n;
     const struct keys_words *words; /* or, if NULL, */
@@ -83,6 +86,7 @@ struct keys_batch {
     uint32_t *ids; /* n of them; rows without one: KEYS_NO_ID */
     /* Find, of bytes: not the ids, but a bit for each row that has one, in whole bytes; or NULL. */
     uint8_t *bits;
+    enum keys_way way; /* find, on a CPU */
     /* Add: the first rows of new ids, in their order; of the context's pool, or NULL. Passing: nobody
      * wants them, and what is there at the end are those of the last round. */
     uint64_t *first;

@@ -168,10 +168,12 @@ static cohort_status cpu_keys_find(cohort_context *context, const struct keys_ta
     struct find_job j = {t, b, cpu_device(context)->level, {0}};
     if (b->rows)
         return keys_rows_find(context, t, b);
+    cohort_status s = keys_apart_find(context, t, b);
+    if (s != COHORT_UNSUPPORTED)
+        return s;
     if (b->bytes)
         keys_few_open(context, &j.few, t, b->n);
-    cohort_status s =
-        cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, b->words ? find_words : find_texts, &j);
+    s = cpu_parallel_told(context, "keys", b->n, KEYS_GRAIN, b->words ? find_words : find_texts, &j);
     keys_few_close(context, &j.few);
     return s;
 }

@@ -120,7 +120,16 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
 cohort_status keys_parts_add(cohort_context *, struct keys_table *, struct keys_batch *, uint64_t begin,
                              uint64_t rows);
 
+/* ---- keys_apart.c: lookups of many words ---- */
+
+/* COHORT_UNSUPPORTED: row by row, then; nothing was done. */
+cohort_status keys_apart_find(cohort_context *, const struct keys_table *, const struct keys_batch *);
+
 /* ---- keys_seek.c: words among slots ---- */
+
+/* Homes of at most KEYS_BLOCK words, which has room for so many. */
+void keys_homes_all(const struct keys_table *, enum cpu_level, uint32_t count, const uint64_t *words,
+                    uint64_t *homes);
 
 /* Ids of at most KEYS_BLOCK words, of a table that has slots; nobody adds to it. */
 void keys_seek(const struct keys_table *, enum cpu_level, uint32_t count, const uint64_t *words,

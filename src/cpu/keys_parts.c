@@ -6,10 +6,9 @@
  * so who claims a slot is the first row of its key, and a bitmap of first rows gives the numbers, as in
  * keys_add.c. Rows whose search runs over the end of their part, of which there are few, are done by one
  * thread when all parts are. */
-#include "keys.h"
+#include "keys_parts.h"
 
-#define PART_SLOTS 14u          /* a part has at least 2^14 slots, */
-#define MOST_PARTS 11u          /* and a table 2^11 parts */
+#define AHEAD      4u           /* entries of a line: a part's next line is asked for before its turn */
 #define MOST_SLOTS (1ull << 31) /* an entry holds a slot's number and a bit */
 #define NULL_ROW   (KEYS_NO_ID - 1)
 #define PENDING    (KEYS_NO_ID - 2)
@@ -25,8 +24,7 @@ struct parts {
     struct keys_table *table;
     struct keys_batch *batch;
     uint64_t begin, rows;
-    uint32_t shift; /* of a slot's number: its part */
-    uint64_t parts, ranges, each;
+    struct keys_parts by;
     uint64_t *words;
     struct entry *entry;
     uint64_t *next;   /* by range and part: the next entry; then where they end */
@@ -54,15 +52,9 @@ static void load_block(struct parts *p, uint64_t at, uint32_t count, uint64_t *n
             *null = at + i;
     }
     const struct keys_homes homes = keys_homes_of(p->table);
-    const uint32_t shift = p->shift;
+    const uint32_t shift = p->by.shift;
     for (uint32_t i = 0; i < count; i++)
         next[keys_home_in(homes, words[i]) >> shift] += !some || !ids[i];
-}
-
-static void range_of(const struct parts *p, uint64_t range, uint64_t *begin, uint64_t *end)
-{
-    *begin = range * p->each < p->rows ? range * p->each : p->rows;
-    *end = p->rows - *begin < p->each ? p->rows : *begin + p->each;
 }
 
 static void load_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
@@ -71,25 +63,13 @@ static void load_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
     uint64_t begin, end;
     (void)worker;
     for (uint64_t range = from; range < to; range++) {
-        range_of(p, range, &begin, &end);
+        keys_parts_range(&p->by, range, &begin, &end);
         p->null[range] = ~0ull;
-        memset(p->next + range * p->parts, 0, p->parts * sizeof *p->next);
+        memset(p->next + range * p->by.parts, 0, p->by.parts * sizeof *p->next);
         for (uint64_t at = begin; at < end; at += KEYS_BLOCK)
             load_block(p, at, end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK,
-                       p->next + range * p->parts, &p->null[range]);
+                       p->next + range * p->by.parts, &p->null[range]);
     }
-}
-
-/* Counts become places: a part's ranges stand one after the other. */
-static void place_ranges(struct parts *p)
-{
-    uint64_t sum = 0;
-    for (uint64_t part = 0; part < p->parts; part++)
-        for (uint64_t range = 0; range < p->ranges; range++) {
-            uint64_t *next = &p->next[range * p->parts + part], count = *next;
-            *next = sum;
-            sum += count;
-        }
 }
 
 static void move_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
@@ -97,20 +77,21 @@ static void move_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
     struct parts *p = arg;
     const uint32_t *ids = p->batch->ids + p->begin;
     const struct keys_homes homes = keys_homes_of(p->table);
-    const uint32_t shift = p->shift;
+    const uint32_t shift = p->by.shift;
     const uint64_t *words = p->words;
     struct entry *entry = p->entry;
     uint64_t begin, end;
     (void)worker;
     for (uint64_t range = from; range < to; range++) {
-        uint64_t *next = p->next + range * p->parts;
-        range_of(p, range, &begin, &end);
+        uint64_t *next = p->next + range * p->by.parts;
+        keys_parts_range(&p->by, range, &begin, &end);
         for (uint64_t row = begin; row < end; row++) {
             if (ids[row])
                 continue;
             struct entry *e = &entry[next[keys_home_in(homes, words[row]) >> shift]++];
             e->key = words[row];
             e->row = (uint32_t)row;
+            __builtin_prefetch(e + AHEAD, 1);
         }
     }
 }
@@ -119,7 +100,7 @@ static void move_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
 
 static struct entry *end_of(const struct parts *p, uint64_t part)
 {
-    return p->entry + p->next[(p->ranges - 1) * p->parts + part];
+    return p->entry + p->next[(p->by.ranges - 1) * p->by.parts + part];
 }
 
 static struct entry *begin_of(const struct parts *p, uint64_t part)
@@ -130,7 +111,7 @@ static struct entry *begin_of(const struct parts *p, uint64_t part)
 /* Where the slots of a part end. */
 static uint64_t stop_of(const struct parts *p, uint64_t part)
 {
-    uint64_t stop = (part + 1) << p->shift;
+    uint64_t stop = (part + 1) << p->by.shift;
     return stop < p->table->capacity ? stop : p->table->capacity;
 }
 
@@ -157,7 +138,7 @@ static void seek_parts(void *arg, uint64_t from, uint64_t to, unsigned worker)
     (void)worker;
     for (uint64_t part = from; part < to; part++) {
         const uint64_t stop = stop_of(p, part);
-        for (uint64_t at = part << p->shift; at < stop; at += 4)
+        for (uint64_t at = part << p->by.shift; at < stop; at += 4)
             __builtin_prefetch(&p->table->slot[at], 1);
         p->late[part] = 0;
         for (struct entry *e = begin_of(p, part); e < end_of(p, part); e++) {
@@ -174,7 +155,7 @@ static void seek_parts(void *arg, uint64_t from, uint64_t to, unsigned worker)
 
 static void seek_late(struct parts *p)
 {
-    for (uint64_t part = 0; part < p->parts; part++)
+    for (uint64_t part = 0; part < p->by.parts; part++)
         for (struct entry *e = begin_of(p, part); p->late[part] && e < end_of(p, part); e++) {
             if (e->slot != LATE)
                 continue;
@@ -190,7 +171,7 @@ static void seek_late(struct parts *p)
 /* The first null row of all, or all ones. */
 static uint64_t first_null(const struct parts *p)
 {
-    for (uint64_t range = 0; range < p->ranges; range++)
+    for (uint64_t range = 0; range < p->by.ranges; range++)
         if (p->null[range] != ~0ull)
             return p->null[range];
     return ~0ull;
@@ -270,7 +251,7 @@ static void number(cohort_context *context, struct parts *p)
         t->null.id = id_of(p, null);
     p->null_id = t->null.id;
     cpu_parallel(context, words, KEYS_GRAIN / 64, answer_part, p);
-    cpu_parallel(context, p->parts, 1, number_parts, p);
+    cpu_parallel(context, p->by.parts, 1, number_parts, p);
     t->count += sum;
     p->batch->firsts += p->batch->passing ? 0 : sum;
 }
@@ -283,7 +264,7 @@ static cohort_status take(cohort_context *context, struct parts *p, void **memor
     uint64_t words = (p->rows + 63) / 64;
     cohort_status s = pool_take(context,
                                 p->rows * (8 + sizeof *p->entry + 1) + 2 * words * 8 +
-                                    (p->ranges * p->parts + p->parts + p->ranges) * 8,
+                                    (p->by.ranges * p->by.parts + p->by.parts + p->by.ranges) * 8,
                                 memory);
     if (s)
         return s;
@@ -292,22 +273,18 @@ static cohort_status take(cohort_context *context, struct parts *p, void **memor
     p->is_new = p->words + p->rows;
     p->rank = p->is_new + words;
     p->next = p->rank + words;
-    p->late = p->next + p->ranges * p->parts;
-    p->null = p->late + p->parts;
-    p->repeats = (uint8_t *)(p->null + p->ranges);
+    p->late = p->next + p->by.ranges * p->by.parts;
+    p->null = p->late + p->by.parts;
+    p->repeats = (uint8_t *)(p->null + p->by.ranges);
     return context_fill(context, p->repeats, 0, p->rows);
 }
 
 cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, struct keys_batch *b,
                              uint64_t begin, uint64_t rows)
 {
-    struct parts p = {.table = t, .batch = b, .begin = begin, .rows = rows};
-    uint32_t bits = 64 - (uint32_t)__builtin_clzll(t->capacity - 1);
+    struct parts p = {
+        .table = t, .batch = b, .begin = begin, .rows = rows, .by = keys_parts_of(context, t, rows)};
     void *memory = NULL;
-    p.shift = bits > PART_SLOTS + MOST_PARTS ? bits - MOST_PARTS : PART_SLOTS;
-    p.parts = ((t->capacity - 1) >> p.shift) + 1;
-    p.ranges = cpu_device(context)->threads;
-    p.each = (rows / p.ranges / KEYS_BLOCK + 1) * KEYS_BLOCK;
     if (t->capacity >= MOST_SLOTS)
         return COHORT_UNSUPPORTED;
     cohort_status s = take(context, &p, &memory);
@@ -316,10 +293,10 @@ cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, stru
         s = keys_reserve(context, &b->first, &b->first_room, b->firsts, b->firsts + b->n - begin,
                          sizeof *b->first);
     if (!s) {
-        cpu_parallel(context, p.ranges, 1, load_ranges, &p);
-        place_ranges(&p);
-        cpu_parallel(context, p.ranges, 1, move_ranges, &p);
-        cpu_parallel(context, p.parts, 1, seek_parts, &p);
+        cpu_parallel(context, p.by.ranges, 1, load_ranges, &p);
+        keys_parts_place(p.next, p.by.ranges, p.by.parts);
+        cpu_parallel(context, p.by.ranges, 1, move_ranges, &p);
+        cpu_parallel(context, p.by.parts, 1, seek_parts, &p);
         seek_late(&p);
         number(context, &p);
     }

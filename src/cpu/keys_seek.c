@@ -16,14 +16,19 @@ static uint32_t seek_from(const struct keys_table *t, uint64_t at, uint64_t word
     return t->slot[at].id;
 }
 
-static void seek_plain(const struct keys_table *t, uint32_t count, const uint64_t *words, uint32_t *ids)
+static void homes_plain(const struct keys_table *t, uint32_t count, const uint64_t *words, uint64_t *home)
 {
     const struct keys_homes homes = keys_homes_of(t);
-    uint64_t home[KEYS_BLOCK];
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         home[i] = keys_home_in(homes, words[i]);
+}
+
+static void seek_plain(const struct keys_table *t, uint32_t count, const uint64_t *words, uint32_t *ids)
+{
+    uint64_t home[KEYS_BLOCK];
+    homes_plain(t, count, words, home);
+    for (uint32_t i = 0; i < count; i++)
         __builtin_prefetch(&t->slot[home[i]]);
-    }
     for (uint32_t i = 0; i < count; i++)
         ids[i] = seek_from(t, home[i], words[i]);
 }
@@ -36,6 +41,15 @@ AVX512 static inline __m512i home_8(const struct keys_table *t, __m512i words)
     const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(hash, capacity), 32);
     const __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(hash, 32), capacity);
     return _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+}
+
+AVX512 static void homes_512(const struct keys_table *t, uint32_t count, const uint64_t *words,
+                             uint64_t *home)
+{
+    for (uint32_t i = 0; i < count; i += 8) {
+        const __mmask8 some = count - i < 8 ? (__mmask8)((1u << (count - i)) - 1) : (__mmask8)~0u;
+        _mm512_storeu_si512(home + i, home_8(t, _mm512_maskz_loadu_epi64(some, words + i)));
+    }
 }
 
 /* Whether the word is in the line, or an empty slot: a bit each, slot k's at 2 k. */
@@ -78,10 +92,7 @@ AVX512 static void seek_512(const struct keys_table *t, uint32_t count, const ui
     uint64_t home[KEYS_BLOCK], at[KEYS_BLOCK];
     uint16_t list[KEYS_BLOCK];
     uint32_t left = 0;
-    for (uint32_t i = 0; i < count; i += 8) {
-        const __mmask8 some = count - i < 8 ? (__mmask8)((1u << (count - i)) - 1) : (__mmask8)~0u;
-        _mm512_storeu_si512(home + i, home_8(t, _mm512_maskz_loadu_epi64(some, words + i)));
-    }
+    homes_512(t, count, words, home);
     for (uint32_t i = 0; i < count; i++)
         __builtin_prefetch(&slot[home[i]]);
     for (uint32_t i = 0; i < count; i++) {
@@ -101,11 +112,30 @@ AVX512 static void seek_512(const struct keys_table *t, uint32_t count, const ui
 }
 #endif
 
+/* Homes are computed by vectors where a table has less than 2^32 slots. */
+static int has_vectors(const struct keys_table *t, enum cpu_level level)
+{
+    return CPU_VECTORS && level >= CPU_AVX512 && t->capacity < 1ull << 32;
+}
+
+void keys_homes_all(const struct keys_table *t, enum cpu_level level, uint32_t count, const uint64_t *words,
+                    uint64_t *homes)
+{
+#if CPU_VECTORS
+    if (has_vectors(t, level)) {
+        homes_512(t, count, words, homes);
+        return;
+    }
+#endif
+    (void)level;
+    homes_plain(t, count, words, homes);
+}
+
 void keys_seek(const struct keys_table *t, enum cpu_level level, uint32_t count, const uint64_t *words,
                uint32_t *ids)
 {
 #if CPU_VECTORS
-    if (level >= CPU_AVX512 && t->capacity < 1ull << 32) {
+    if (has_vectors(t, level)) {
         seek_512(t, count, words, ids);
         return;
     }

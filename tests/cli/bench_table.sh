@@ -13,6 +13,11 @@ drawing "bench table --plot is XML" table.svg
 judge "bench table: three K of groups, one of joins" test "$(grep -c '^group q5 ' printed)" -eq 3 -a "$(grep -c '^join j2 ' printed)" -eq 1
 table --n 5K --quick --experiment sweep --peers none --plot sweep.svg >printed 2>said
 judge "bench table: the sweep" test $? -eq 0 -a ! -s said -a "$(grep -c '^join pairs ' printed)" -eq 36
+table --n 5K --quick --experiment sweep --method partitioned,factor --peers none >printed 2>said
+judge "bench table: the sweep by methods, of the same pairs" test $? -eq 0 -a ! -s said -a \
+    "$(grep -c '^join pairs partitioned ' printed)" -eq 36 -a \
+    "$(grep '^join pairs factor ' printed | grep -o 'pairs [0-9]*$')" = "$(grep '^join pairs partitioned ' printed | grep -o 'pairs [0-9]*$')"
+table --n 5K --quick --experiment sweep --peers none --plot sweep.svg >printed 2>said
 judge "bench table: the sweep's pairs where nothing matches" bash -c '! grep -E "match 0 .*pairs [1-9]" printed'
 judge "bench table: the sweep's pairs, 16 a row" grep -qE 'right 1/1, 16 a key, share with a match 1 .* pairs (79|80)[0-9]{3}$' printed
 drawing "bench table: the sweep drawn" sweep.svg

@@ -131,3 +131,10 @@ uint64_t spread(uint64_t key, int how)
 {
     return how == 0 ? key + 1000 : how == 1 ? test_mix(key) : (0ull - 5) + key * 3;
 }
+
+cohort_join_method any_method(struct test *t)
+{
+    static const cohort_join_method methods[] = {COHORT_JOIN_AUTO, COHORT_JOIN_PARTITIONED,
+                                                 COHORT_JOIN_FACTOR};
+    return methods[test_below(t, 3)];
+}

@@ -34,6 +34,9 @@ struct known {
 void known_open(struct known *k, uint64_t n, const uint64_t *keys, uint64_t distinct);
 void known_close(struct known *k);
 
+/* A method for any keys, drawn. */
+cohort_join_method any_method(struct test *t);
+
 /* The keys 0, 1, 2, ... as something that is dense, or not. */
 uint64_t spread(uint64_t key, int how);
 

@@ -162,6 +162,28 @@ static cohort_status probe_once(void *world)
     return s;
 }
 
+/* Few right keys and many left ones, by parts: in several steps. */
+static cohort_status parts_once(void *world)
+{
+    struct world *w = world;
+    cohort_matches *matches = NULL;
+    cohort_frame *few = NULL;
+    cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+    options.method = COHORT_JOIN_PARTITIONED;
+    cohort_status s = cohort_frame_slice(w->frame, 0, 1000, &few);
+    if (!s)
+        s = cohort_join_build(few, &options, &w->join);
+    if (!s)
+        s = cohort_join_probe(w->join, w->frame, NULL, &matches);
+    if (!s)
+        EQUAL(w->t, cohort_join_size(matches), 1000);
+    cohort_matches_destroy(matches);
+    cohort_frame_release(few);
+    cohort_join_destroy(w->join);
+    w->join = NULL;
+    return s;
+}
+
 static cohort_status gather_once(void *world)
 {
     struct world *w = world;
@@ -182,6 +204,7 @@ static void joins(struct test *t)
             continue;
         world_open(&w, t, threads, ~0ull);
         end_everywhere(&w.ending, &w, probe_once);
+        end_everywhere(&w.ending, &w, parts_once);
         end_everywhere(&w.ending, &w, gather_once);
         world_close(&w);
     }

@@ -104,7 +104,7 @@ static void every_kind(struct test *t)
         cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
         uint64_t count[6];
         options.nulls_equal = nulls_equal;
-        options.method = test_below(t, 3) ? COHORT_JOIN_AUTO : COHORT_JOIN_FACTOR;
+        options.method = any_method(t);
         OK(t, cohort_join_build(s.right_frame, nulls_equal || test_below(t, 2) ? &options : NULL, &join));
         EQUAL(t, cohort_join_is_resident(join), t->kind == TEST_CPU || model_stays(&s.right));
         for (int kind = 5; kind >= 0; kind--)
@@ -126,7 +126,9 @@ static void check_many(struct test *t, uint64_t n, uint64_t distinct, int how)
     struct pairs due = {0};
     struct known k;
     cohort_join *join = NULL;
+    cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
     cohort_matches *m = NULL;
+    options.method = any_method(t);
     if (!left || !right || !made)
         abort();
     for (uint64_t i = 0; i < n; i++) {
@@ -140,7 +142,7 @@ static void check_many(struct test *t, uint64_t n, uint64_t distinct, int how)
     for (uint64_t i = 0; i < n; i++)
         made[i] = spread(right[i], how);
     cohort_frame *frame = keys_frame(t, t->context, n, made);
-    OK(t, cohort_join_build(frame, NULL, &join));
+    OK(t, cohort_join_build(frame, &options, &join));
     cohort_frame_release(frame);
     for (uint64_t i = 0; i < n; i++)
         made[i] = spread(left[i], how);
@@ -168,6 +170,92 @@ static void many(struct test *t)
     for (int how = 0; how < 3; how++)
         for (uint64_t distinct = 10; distinct <= 40 * n; distinct *= 17)
             check_many(t, n, distinct, how);
+}
+
+/* Right keys of which each is there once, one of them null, and left keys of which some are there, some are
+ * not, and some are null: due[i] is the right row of left row i. Some of the left rows have the number whose
+ * place on the right is null. */
+struct lookups {
+    uint64_t n, m;
+    uint64_t *right, *left, *due, *to[2];
+    uint8_t *right_valid, *left_valid;
+};
+
+static void lookups_open(struct test *t, struct lookups *l, uint8_t nulls_equal)
+{
+    l->n = 1 + test_size(t, 250000, 5000) - test_below(t, 1000);
+    l->m = test_size(t, 400000, 9000) - test_below(t, 1000);
+    l->right = malloc(l->n * 8);
+    l->left = malloc(4 * l->m * 8);
+    l->right_valid = malloc(l->n / 8 + 1);
+    l->left_valid = malloc(l->m / 8 + 1);
+    if (!l->right || !l->left || !l->right_valid || !l->left_valid)
+        abort();
+    l->due = l->left + l->m;
+    l->to[0] = l->due + l->m;
+    l->to[1] = l->to[0] + l->m;
+    const uint64_t null = test_below(t, l->n);
+    memset(l->right_valid, 0xff, l->n / 8 + 1);
+    memset(l->left_valid, 0xff, l->m / 8 + 1);
+    l->right_valid[null / 8] &= (uint8_t) ~(1u << (null & 7));
+    for (uint64_t i = 0; i < l->n; i++)
+        l->right[i] = test_mix(i + 1);
+    for (uint64_t i = 0; i < l->m; i++) {
+        const uint64_t k = test_below(t, 50) ? test_below(t, l->n + l->n / 4) : null;
+        l->left[i] = test_mix(k + 1);
+        l->due[i] = k < l->n && k != null ? k : UINT64_MAX;
+        if (!test_below(t, 7)) {
+            l->left_valid[i / 8] &= (uint8_t) ~(1u << (i & 7));
+            l->due[i] = nulls_equal ? null : UINT64_MAX;
+        }
+    }
+}
+
+/* All methods, with any number of threads. */
+static void each_method(struct test *t)
+{
+    for (int i = 0; i < 6; i++) {
+        const uint8_t nulls_equal = (uint8_t)(i & 1);
+        struct lookups l;
+        cohort_context_options own = test_context_options(t);
+        cohort_context *context = NULL;
+        cohort_frame *right = NULL, *left = NULL;
+        cohort_join *join = NULL;
+        cohort_matches *m = NULL;
+        cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+        cohort_join_probe_options probe = COHORT_JOIN_PROBE_OPTIONS_INIT;
+        cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+        lookups_open(t, &l, nulls_equal);
+        const cohort_array r = {"k", COHORT_U64, 0, l.right, l.right_valid};
+        const cohort_array k = {"k", COHORT_U64, 0, l.left, l.left_valid};
+        own.threads = 1 + test_below(t, 5);
+        OK(t, cohort_context_create(&own, &context));
+        OK(t, cohort_frame_create(context, l.n, 1, &r, &right));
+        OK(t, cohort_frame_create(context, l.m, 1, &k, &left));
+        options.method = i < 2 ? COHORT_JOIN_FACTOR : COHORT_JOIN_PARTITIONED;
+        options.nulls_equal = &nulls_equal;
+        probe.kind = COHORT_JOIN_LEFT;
+        OK(t, cohort_join_build(right, &options, &join));
+        OK(t, cohort_join_probe(join, left, &probe, &m));
+        page.capacity = l.m;
+        page.bytes = 8;
+        page.left = l.to[0];
+        page.right = l.to[1];
+        OK(t, cohort_join_pairs(m, &page));
+        EQUAL(t, page.written, l.m);
+        for (uint64_t row = 0; row < l.m; row++)
+            REQUIREF(t, l.to[0][row] == row && l.to[1][row] == l.due[row], "method %d, left row %llu of %llu",
+                     (int)options.method, (unsigned long long)row, (unsigned long long)l.m);
+        cohort_matches_destroy(m);
+        cohort_join_destroy(join);
+        cohort_frame_release(left);
+        cohort_frame_release(right);
+        cohort_context_destroy(context);
+        free(l.right);
+        free(l.left);
+        free(l.right_valid);
+        free(l.left_valid);
+    }
 }
 
 /* ---- rows as frames ------------------------------------------------------------------------------------ */
@@ -442,6 +530,7 @@ static void scattered(struct test *t)
 
 const struct test_case test_cases[] = {{"every_kind", every_kind, TEST_EACH_MEMORY},
                                        {"many", many, 0},
+                                       {"each_method", each_method, 0},
                                        {"gathered", gathered, TEST_EACH_MEMORY},
                                        {"frames", frames, TEST_EACH_MEMORY},
                                        {"scattered", scattered, TEST_ON_CPU},

@@ -66,7 +66,7 @@ static void join_models(struct test *t, uint32_t columns, const char *const *for
     for (uint32_t c = 0; c < columns; c++)
         nulls_equal[c] = test_below(t, 2) != 0;
     options.nulls_equal = test_below(t, 3) ? nulls_equal : NULL;
-    options.method = test_below(t, 2) ? COHORT_JOIN_AUTO : COHORT_JOIN_FACTOR;
+    options.method = any_method(t);
     fill(t, &left, columns, format, plan);
     fill(t, &right, columns, format, plan);
     cohort_frame *a = model_frame(t, &left, t->context), *b = model_frame(t, &right, t->context);
@@ -180,7 +180,7 @@ static void check_size(struct test *t, uint64_t left, uint64_t right, uint64_t d
     known_open(&k, right, b, all);
     struct pairs due = full_of(a, left, &k, met), rest = pairs_naive_rest(right, met);
     cohort_frame *l = frame_of(t, left, a, how), *r = frame_of(t, right, b, how);
-    options.method = how ? COHORT_JOIN_FACTOR : COHORT_JOIN_AUTO;
+    options.method = how ? any_method(t) : COHORT_JOIN_AUTO;
     OK(t, cohort_join_build(r, &options, &join));
     CHECK(t, cohort_join_is_resident(join));
     check_pairs(t, join, l, &due);
@@ -249,7 +249,7 @@ static void repeated(struct test *t)
             keys[i] = test_below(t, distinct);
         repeated_in(N, keys, due);
         cohort_frame *frame = frame_of(t, N, keys, (int)(round & 1));
-        options.method = round & 2 ? COHORT_JOIN_AUTO : COHORT_JOIN_FACTOR;
+        options.method = any_method(t);
         OK(t, cohort_join_build(frame, &options, &join));
         o.validate = COHORT_JOIN_ONE_TO_MANY;
         EQUAL(t, cohort_join_probe(join, frame, &o, &m), ~due[0] ? COHORT_RANGE : COHORT_OK);
