@@ -32,15 +32,14 @@
  * Order. Pairs come in the order of left rows, those of one left row in the order of right rows; finish in
  * that of right rows. Both are the same for any number of threads.
  *
- * Memory. Besides columns and what comes out: DENSE takes at most 25 bytes a right row; FACTOR 46 bytes a
+ * Memory. Besides columns and what comes out: DENSE takes at most 25 bytes a right row; FACTOR 34 bytes a
  * right row, and up to 6 MiB for a round of rows; a left row 4 bytes, and PARTITIONED while it is looked up
- * 12 more, of up to 2^25 rows at a time. Columns that do not fit into 64 bits
- * together are held once more: 38 bytes a right row and their own, with a bit for each column, in whole
- * words of 8. Strings are held once more: 48 bytes a right row and 2.5 times their own. So two sides of
- * equal size take at most 2 x (key bytes + 8) bytes a row of both, besides those 6 MiB, if a key is numbers
- * in any number of columns, or a string of 8 bytes or more. (Where the first rows do not tell how many keys
- * there are FACTOR's table grows, and the bytes a right row may be half as many again; the bound of both
- * sides holds.)
+ * 12 more, of up to 2^25 rows at a time. Columns that do not fit into 64 bits together are held once more: 38
+ * bytes a right row and their own, with a bit for each column, in whole words of 8. Strings are held once
+ * more: 48 bytes a right row and 2.5 times their own. So two sides of equal size take at most 2 x (key bytes
+ * + 8) bytes a row of both, besides those 6 MiB, if a key is numbers in any number of columns, or a string of
+ * 8 bytes or more. (Where the first rows do not tell how many keys there are FACTOR's table grows, and the
+ * bytes a right row may be half as many again; the bound of both sides holds.)
  *
  * In a GPU's memory (Where, below), of up to 2^26 right rows, it is at most 35 bytes a right row where no key
  * comes twice, and 56 where some do; columns that do not fit into 64 bits have tables of their halves: two of

@@ -26,11 +26,12 @@
  *
  * Cost: O(rows) a column, expected; sorted O(d log d) more for d distinct keys.
  *
- * Memory, on a CPU, besides columns and results. To number n rows takes at most 46 bytes a row where the
- * columns fit into 64 bits together; else 38 and their own, with a bit for each column, in whole words of 8.
- * A column of strings or of wider values takes 48 bytes a row and 2.5 times its own, and is a column of 4
- * bytes among the others. All that, and 6 MiB, is workspace and a table; the table stays with a factor, and
- * is workspace again afterwards: the context keeps it until cohort_trim.
+ * Memory, on a CPU, besides columns and results. To number n rows takes at most 34 bytes a row where the
+ * columns fit into 64 bits together, and to look rows up in a large table 12; else 40 and their own, with a
+ * bit for each column, in whole words of 8. A column of strings or of wider values takes 48 bytes a row and
+ * 2.5 times its own, and is a column of 4 bytes among the others. All that, and 6 MiB, is workspace and a
+ * table; the table stays with a factor, and is workspace again afterwards: the context keeps it until
+ * cohort_trim.
  * Where the first rows do not tell how many keys there are the table grows, and it may be half as much
  * again. A call that works with distinct keys takes 16 bytes more for each of them; sorted, and for counts,
  * 72 bytes and twice the key's own, and 4 bytes a row. Is in and index in number the rows of `values`, and

@@ -107,16 +107,17 @@ static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
     return COHORT_OK;
 }
 
-/* Room for a round of `rows`, whose keys may all be new, and for what the rows after it are likely to bring:
+/* Room for a round of `rows`, whose keys may all be new, and for what all that are `left` are likely to bring:
  * `expected`. */
 static cohort_status make_room(cohort_context *context, struct keys_table *t, uint64_t rows,
-                               uint64_t expected)
+                               uint64_t expected, uint64_t left)
 {
     uint64_t least = slots_for(t->count + rows), wanted = t->capacity + t->capacity / 2;
     if (t->capacity && t->count + rows <= t->capacity / 4 * 3)
         return COHORT_OK;
     /* A sixteenth more than is likely: a table that is short at the end would be made twice. */
-    uint64_t likely = slots_for(t->count + expected + expected / 16);
+    const uint64_t keys = expected + expected / 16 < left ? expected + expected / 16 : left;
+    uint64_t likely = slots_for(t->count + keys);
     wanted = likely > wanted ? likely : wanted;
     wanted = least > wanted ? least : wanted;
     cohort_status s = resize(context, t, wanted);
@@ -348,7 +349,7 @@ static cohort_status add_rows(cohort_context *context, struct round *r, uint64_t
     r->rows = rows;
     r->most = most;
     r->expected = expected;
-    cohort_status s = make_room(context, r->table, most, expected);
+    cohort_status s = make_room(context, r->table, most, expected, r->batch->n - at);
     if (!s && r->batch->rows)
         s = keys_rows_room(context, r->table, most, expected);
     return s ? s : one_round(context, r);
@@ -375,10 +376,10 @@ static cohort_status add_unseen(cohort_context *context, struct round *r, struct
 }
 
 /* How many rows are to be done by parts of the table: 0, unless most of them bring new keys, so many that the
- * table will not stay in the caches. At most half the rows, so that their memory is less than the table's. */
+ * table will not stay in the caches. At most a quarter of the rows, so that their memory is less than a third of the table's. */
 static uint64_t rows_by_parts(const struct round *r, uint64_t n, uint64_t left, uint64_t expected)
 {
-    uint64_t rows = n / 2 < PARTS_MOST ? n / 2 + 1 : PARTS_MOST;
+    uint64_t rows = n / 4 < PARTS_MOST ? n / 4 + 1 : PARTS_MOST;
     if (!r->batch->words || expected < left / 8 * 7 || r->table->count + expected < PARTS_LEAST)
         return 0;
     rows = left < rows ? left : rows;
@@ -388,7 +389,7 @@ static uint64_t rows_by_parts(const struct round *r, uint64_t n, uint64_t left, 
 /* 0: by rounds, then. */
 static int add_parts(cohort_context *context, struct round *r, uint64_t at, uint64_t rows, uint64_t expected)
 {
-    return rows && !make_room(context, r->table, rows, expected) &&
+    return rows && !make_room(context, r->table, rows, expected, r->batch->n - at) &&
            !keys_parts_add(context, r->table, r->batch, at, rows);
 }
 

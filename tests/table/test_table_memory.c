@@ -49,7 +49,7 @@ static uint64_t own_bytes(const struct kind *k)
 static uint64_t add_claim(const struct kind *k, uint64_t n, int order)
 {
     const uint64_t bits = own_bytes(k) * 8;
-    uint64_t each = bits <= 64 ? 46 : 38 + (bits + k->columns + 63) / 64 * 8;
+    uint64_t each = bits <= 64 ? 34 : 40 + (bits + k->columns + 63) / 64 * 8;
     if (k->is_text)
         each = 48 + own_bytes(k) * 5 / 2;
     return each * n * (order == LATE ? 3 : 2) / 2 + ROUND;
@@ -126,7 +126,7 @@ static void factor_within(struct meter *m, const struct kind *k, cohort_frame *f
     EQUAL(t, cohort_factor_count(f), distinct_of(n, order));
     meter_check(m, claim, "add", k->name, n, orders[order]);
     OK(t, cohort_factor_find(f, frame, ids));
-    meter_check(m, claim, "find", k->name, n, orders[order]);
+    meter_check(m, claim + 12 * n, "find", k->name, n, orders[order]);
     cohort_factor_destroy(f);
 }
 
@@ -269,7 +269,7 @@ static void group_within(struct meter *m, const struct state *s, uint64_t n, int
     meter_begin(m);
     m->before = before;
     OK(t, cohort_group_add(g, frame));
-    meter_check(m, group_claim(s, n, order) + (46 * n + ROUND) * (s->op == COHORT_AGGREGATE_NUNIQUE ? 2 : 1),
+    meter_check(m, group_claim(s, n, order) + (34 * n + ROUND) * (s->op == COHORT_AGGREGATE_NUNIQUE ? 2 : 1),
                 "group, again", name, n, orders[order]);
     cohort_group_destroy(g);
     cohort_frame_release(frame);
