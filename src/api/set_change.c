@@ -171,14 +171,8 @@ static cohort_status change_pieces(struct changing *c, struct set_piece *room)
         status = context_copy(c->context, room, c->by.piece, c->by.n * sizeof *room);
     if (!status)
         status = see(c, &work, &words);
-    if (!status && work.empty) {
-        work.empty = 0;
+    if (!status && work.empty) /* as the pieces have seen it already */
         status = set_empty(c->set);
-        if (!status)
-            status = set_do(c->set, &work, SET_SEE, 0);
-        if (!status)
-            status = set_do(c->set, &work, SET_JUDGE, 0);
-    }
     return status ? status : set_go(c->set, &work, words.asked[1]);
 }
 
