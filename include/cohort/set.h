@@ -317,9 +317,9 @@ typedef struct cohort_sets_query_desc {
  * was where the call fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is
  * not below its limit. After COHORT_DEVICE_ERROR it is only to be destroyed. AND, OR, XOR, and ANDNOT with
  * `into` first, of two operands alone, take no second set. No collection is made of two working sets either
- * whose answer goes into a third one, unless its pool may be too small, or a member beyond its limit; nor, on
- * a CPU context, of one and a set of a collection, or where `into` is the second of ANDNOT, in chunks, and all
- * limits are one. */
+ * whose answer goes into a third one, unless its pool may be too small, or a member beyond its limit; nor,
+ * on a CPU context, of one and a set of a collection, or where `into` is the second of ANDNOT, in chunks, and
+ * all limits are one. */
 COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
 
 /* ---- looking into sets

@@ -1,5 +1,5 @@
-/* set_two.c: a working set becomes what comes of two others, chunk by chunk, where the backend does not do it
- * at once (set_in_place.c). On the host they may be of collections, too. No collection is made: where both have
+/* set_two.c: a working set becomes what comes of two others, chunk by chunk, where the backend does not do
+ * it at once (set_in_place.c). On the host one may be of a collection. No collection is made: where both have
  * a chunk its piece has the one, and what it is changed by next is the other. What comes of them may be
  * empty, so there may be less to hand out than is asked for: where the pool is too small for that, or members
  * might be beyond the limit, nothing is done here. */

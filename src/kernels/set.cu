@@ -1,6 +1,6 @@
 /* set.cu: working sets (shape/set.h). A lane goes through the directory for a piece (shape/set_pool.h); a
- * warp works on its block. Blocks that are changed are read and written as words of 32 bits; no two warps of a
- * launch have the same one. */
+ * warp works on its block. Blocks that are changed are read and written as words of 32 bits; no two warps of
+ * a launch have the same one. */
 #include "sets_operand.h"
 #include "shape/bits.h"
 #include "shape/set_pool.h"

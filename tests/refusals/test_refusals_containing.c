@@ -290,8 +290,8 @@ static void end_change(struct test *t, struct scene *s)
     free(sets);
 }
 
-/* The set is as it was where there was no memory. After an error of the device it can be destroyed. Those that
- * are only read are of use then: the answer that comes of them next is right. */
+/* The set is as it was where there was no memory. After an error of the device it can be destroyed. Those
+ * that are only read are of use then: the answer that comes of them next is right. */
 static void check_change(struct test *t, struct scene *s, cohort_status status)
 {
     enum { MOST = 67000 };

@@ -294,7 +294,7 @@ static void nodes(struct test *t)
     close_all(t, &x);
 }
 
-/* ---- what is there --------------------------------------------------------------------------------------- */
+/* ---- what is there ------------------------------------------------------------------------------------- */
 
 /* One set is both operands; or there is nothing in them. */
 static void alike(struct test *t)
