@@ -184,7 +184,7 @@ static void meet(struct test *t, cohort_sets_op op, uint64_t turn, int flat)
 
 static void every_kind(struct test *t)
 {
-    const uint64_t rounds = test_scale(t, test_size(t, 16, 4), 16, 48), flat = test_below(t, 3);
+    const uint64_t rounds = test_scale(t, test_size(t, 8, 4), 16, 48), flat = test_below(t, 3);
     for (uint64_t round = 0; round < rounds; round++)
         if (test_drawn(t, round, 4))
             meet(t, (cohort_sets_op)(COHORT_SETS_AND + round % 4),
