@@ -315,10 +315,11 @@ typedef struct cohort_sets_query_desc {
  * operands share (AND), or have (OR): chunks that are absent or full cost nothing. Working sets are
  * copied into a collection first, which waits. `into` becomes the answer when it is known, or stays as it
  * was where the call fails: COHORT_FULL, its pool is too small for the answer; COHORT_RANGE, a member is
- * not below its limit. AND, OR, XOR, and ANDNOT with `into` first, of two operands alone, take no second
- * set. On a CPU context no collection is made of working sets either, where `into` is neither of the two, or
- * the second of ANDNOT in chunks and all limits are one, unless its pool may be too small, or a member beyond
- * its limit. */
+ * not below its limit. After COHORT_DEVICE_ERROR it is only to be destroyed. AND, OR, XOR, and ANDNOT with
+ * `into` first, of two operands alone, take no second set. No collection is made of two working sets either
+ * whose answer goes into a third one, unless its pool may be too small, or a member beyond its limit; nor,
+ * on a CPU context, of one and a set of a collection, or where `into` is the second of ANDNOT, in chunks, and
+ * all limits are one. */
 COHORT_API cohort_status cohort_sets_query(cohort_context *context, const cohort_sets_query_desc *desc);
 
 /* ---- looking into sets

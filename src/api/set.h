@@ -104,9 +104,9 @@ cohort_status set_few(cohort_set *set, const char *call, enum set_change_kind ki
  * answers at once? Then that is done. */
 int set_at_once(cohort_context *context, const cohort_sets_query_desc *desc);
 
-/* A query, all checked, of two operands, whose answer goes into one of them, or on the
- * host into a third set. sets: of collections. *done: 0, it is none, or needs blocks that it would give
- * back; nothing has been done. Waits. */
+/* A query, all checked, of two operands, whose answer goes into one of them, or into a third set. sets: of
+ * collections. *done: 0, it is none, or needs blocks that it would give back, or it is of a GPU's collection,
+ * or ANDNOT into the second; nothing has been done. Waits. */
 cohort_status set_in_place(cohort_context *context, const char *call, const cohort_sets_query_desc *desc,
                            uint64_t sets, int *done);
 

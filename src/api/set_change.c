@@ -157,28 +157,39 @@ cohort_status set_go(const cohort_set *set, struct set_work *work, uint64_t node
     return status;
 }
 
-static cohort_status change_pieces(struct changing *c, struct set_piece *room)
+/* Has the pieces, and what they are changed by next, where the backend reads them. */
+static cohort_status place_pieces(struct changing *c, struct set_work *work)
+{
+    struct set_piece *piece = NULL;
+    struct set_second *second = NULL;
+    if (c->context->backend->own_memory == MEMORY_HOST)
+        return COHORT_OK;
+    cohort_status status = sets_room(&c->rooms, c->by.n, sizeof *piece, &piece);
+    if (!status && c->second)
+        status = sets_room(&c->rooms, c->by.n, sizeof *second, &second);
+    if (!status)
+        status = context_copy(c->context, piece, c->by.piece, c->by.n * sizeof *piece);
+    if (!status && c->second)
+        status = context_copy(c->context, second, c->second, c->by.n * sizeof *second);
+    work->piece = piece;
+    work->second = second;
+    return status;
+}
+
+static cohort_status change_pieces(struct changing *c)
 {
     struct set_words words;
     struct set_work work = {.items = c->by.n,
-                            .piece = room,
+                            .piece = c->by.piece,
                             .kind = c->kind == SET_ASSIGN ? SET_ADD : c->kind,
                             .empty = c->kind == SET_ASSIGN,
                             .by_forms = c->by.forms,
                             .second = c->second};
-    cohort_status status = COHORT_OK;
-    if (room != c->by.piece)
-        status = context_copy(c->context, room, c->by.piece, c->by.n * sizeof *room);
+    cohort_status status = place_pieces(c, &work);
     if (!status)
         status = see(c, &work, &words);
-    if (!status && work.empty) {
-        work.empty = 0;
+    if (!status && work.empty) /* as the pieces have seen it already */
         status = set_empty(c->set);
-        if (!status)
-            status = set_do(c->set, &work, SET_SEE, 0);
-        if (!status)
-            status = set_do(c->set, &work, SET_JUDGE, 0);
-    }
     return status ? status : set_go(c->set, &work, words.asked[1]);
 }
 
@@ -186,14 +197,11 @@ static cohort_status change_pieces(struct changing *c, struct set_piece *room)
 cohort_status set_change_listed(struct changing *c)
 {
     cohort_status status = c->kind == SET_KEEP ? pieces_to_keep(c) : COHORT_OK;
-    struct set_piece *room = c->by.piece;
     if (!status)
         leave_out(c);
     if (!status && !c->by.n)
         return c->kind == SET_ASSIGN ? set_empty(c->set) : COHORT_OK;
-    if (!status && c->context->backend->own_memory != MEMORY_HOST)
-        status = sets_room(&c->rooms, c->by.n, sizeof *room, &room);
-    return status ? status : change_pieces(c, room);
+    return status ? status : change_pieces(c);
 }
 
 static struct changing begin(cohort_set *set, const char *call, enum set_change_kind kind, int answers)

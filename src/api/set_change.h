@@ -58,8 +58,8 @@ struct set_operand {
     uint64_t number;
 };
 
-/* The set becomes what comes of the two, of which it is none; op: AND, OR, ANDNOT or XOR. On the host. *done:
- * 0, blocks might lack or members be beyond the limit; nothing has been done. */
+/* The set becomes what comes of the two, of which it is none; op: AND, OR, ANDNOT or XOR. Both are working
+ * sets, but on the host. *done: 0, blocks might lack or members be beyond the limit: nothing is done. */
 cohort_status set_two(cohort_set *, const char *call, cohort_sets_op op, const struct set_operand *first,
                       const struct set_operand *second, int *done);
 

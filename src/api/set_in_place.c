@@ -1,7 +1,7 @@
 /* set_in_place.c: queries of two operands whose answer goes into a working set. Where it is one of them,
  * `a &= b` and the like, they change the set where it is: no answer is written down first, and no second
- * set is in memory. On the host the answer goes into a third set directly, too: two working sets are met by
- * the backend, at once, others by pieces (set_two.c). */
+ * set is in memory. The answer of two working sets goes into a third one directly, too: a CPU meets them at
+ * once where it can, else it goes by pieces (set_two.c); on the host so does that of others. */
 #include "api/set_change.h"
 
 #include <string.h>
@@ -92,8 +92,9 @@ static cohort_status into_third(const char *call, const cohort_sets_query_desc *
                                 const uint64_t *member, int *done)
 {
     const struct set_operand first = operand_of(d, sets, member[0]), second = operand_of(d, sets, member[1]);
+    const int host = d->into->context->backend->own_memory == MEMORY_HOST;
     *done = meet(d->into, d->op, first.working, second.working);
-    if (*done || second.working == d->into || d->into->context->backend->own_memory != MEMORY_HOST)
+    if (*done || second.working == d->into || (!host && !(first.working && second.working)))
         return COHORT_OK;
     return set_two(d->into, call, d->op, &first, &second, done);
 }

@@ -1,5 +1,5 @@
-/* set_two.c: a working set becomes what comes of two others, chunk by chunk, on the host: where one is of a
- * collection, or the backend does not do it (set_in_place.c). No collection is made of them: where both have
+/* set_two.c: a working set becomes what comes of two others, chunk by chunk, where the backend does not do
+ * it at once (set_in_place.c). On the host one may be of a collection. No collection is made: where both have
  * a chunk its piece has the one, and what it is changed by next is the other. What comes of them may be
  * empty, so there may be less to hand out than is asked for: where the pool is too small for that, or members
  * might be beyond the limit, nothing is done here. */
@@ -26,11 +26,11 @@ static cohort_status list(const struct changing *c, const struct set_operand *o,
 static int is_below(const struct changing *c, const struct set_operand *o, const struct set_pieces *p)
 {
     const co_u64 limit = c->set->state.view.limit, key = p->n ? p->piece[p->n - 1].key : 0;
-    if (!p->n || key < set_last_key(c))
+    const co_u64 other = o->working ? o->working->state.view.limit : 0;
+    if (!p->n || key < set_last_key(c) || (key == set_last_key(c) && limit % CO_CHUNK_IDS == 0))
         return 1;
-    if (o->working)
-        return !limit || (o->working->state.view.limit && o->working->state.view.limit <= limit);
-    return key == set_last_key(c) && limit % CO_CHUNK_IDS == 0;
+    /* what it may have at most; 0: nobody knows */
+    return other && other <= limit;
 }
 
 static int stays_below(const struct both *b, const struct set_operand *first,

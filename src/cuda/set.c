@@ -7,6 +7,8 @@
 static cohort_status cuda_set_step(cohort_context *context, const struct set_work *work)
 {
     const int keeps = work->kind == SET_KEEP;
+    if (work->phase == SET_WORK && work->second)
+        return gpu_launch_warps(context, "set_meet", work->items, 0, work);
     if (work->phase == SET_WORK)
         return gpu_launch_warps(context, keeps ? "set_keep" : "set_work", work->items,
                                 keeps ? CO_CHUNK_BYTES : 0, work);
@@ -30,7 +32,7 @@ static cohort_status cuda_set_look(cohort_context *context, const struct set_loo
     return gpu_launch(context, "set_look", look->n, look);
 }
 
-/* Answers are made by other ways. */
+/* Answers go by pieces, or by collections. */
 static int cuda_set_two(cohort_context *context, const struct set_two *two)
 {
     (void)context;

@@ -1,6 +1,6 @@
 /* set.cu: working sets (shape/set.h). A lane goes through the directory for a piece (shape/set_pool.h); a
- * warp works on its block. Blocks are read and written as words of 32 bits; no two warps of a launch have the
- * same one. */
+ * warp works on its block. Blocks that are changed are read and written as words of 32 bits; no two warps of
+ * a launch have the same one. */
 #include "sets_operand.h"
 #include "shape/bits.h"
 #include "shape/set_pool.h"
@@ -128,6 +128,60 @@ CO_KERNEL(set_keep, struct set_work)
 {
     CO_SHARED_DYNAMIC(co_u32, room);
     set_change_pieces(args, room + (co_u64)co_warp() * CO_CHUNK_WORDS);
+}
+
+/* ---- two into a third ---------------------------------------------------------------------------------- */
+
+/* A bitmap, or where turned is ~0 all that it has not, to another place: how many bits that gives. */
+CO_INLINE co_u32 set_put_bitmap(const co_u128 *from, co_u64 turned, co_u128 *to)
+{
+    co_u32 card = 0;
+    for (co_u32 base = 0; base < CO_CHUNK_WORDS / 4; base += 128) {
+        co_u128 v[4];
+        CO_EACH_ITEM (j, 4)
+            v[j] = co_read128(from + base + j * 32 + co_lane());
+        CO_EACH_ITEM (j, 4) {
+            v[j] = co_make128(v[j].lo ^ turned, v[j].hi ^ turned);
+            card += co_ones64(v[j].lo) + co_ones64(v[j].hi);
+            co_write128(to + base + j * 32 + co_lane(), v[j]);
+        }
+    }
+    return (co_u32)co_warp_sum(card);
+}
+
+/* The block of a piece becomes its chunk, or what comes of that and the second one, whatever was in it: the
+ * members afterwards. Full is the chunk of a flat set alone, and the second one where the first is turned. */
+CO_INLINE co_u32 set_meet_block(const struct set_piece *p, const struct set_second *next, co_u32 *bits)
+{
+    struct sets_op first = set_piece_op(p),
+                   second = {(const void *)co_read64((const co_u64 *)(const void *)&next->at),
+                             co_read32(&next->kind), co_read32(&next->entries), 0};
+    co_u32 change = co_read32(&next->change);
+    co_u128 *to = (co_u128 *)(void *)bits;
+    if (first.kind == CO_CHUNK_FULL) {
+        sets_bits_fill(bits, ~0u);
+        return CO_CHUNK_IDS;
+    }
+    if (!change || second.kind == CO_CHUNK_FULL)
+        return set_put_bitmap((const co_u128 *)first.at, change ? ~0ull : 0, to);
+    return sets_two_bitmaps(set_sets_op(change), &first, &second, to);
+}
+
+/* ADD to a set without members, of chunks of working sets. */
+CO_KERNEL(set_meet, struct set_work)
+{
+    if (set_refused(args))
+        return;
+    SETS_EACH_WARP(i, set_pieces(args))
+    {
+        struct set_piece *p = args->piece + i;
+        co_u32 block = co_read32(&p->block);
+        if (block == SET_NONE)
+            continue;
+        co_u32 after = set_meet_block(p, args->second + i, args->blocks + (co_u64)block * CO_CHUNK_WORDS);
+        if (co_lane() == 0)
+            co_write32(&p->after, after);
+    }
 }
 
 /* ---- the directory and the pool ------------------------------------------------------------------------ */

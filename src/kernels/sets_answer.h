@@ -134,34 +134,6 @@ CO_INLINE void sets_row_bits(struct sets_row *r, co_u32 op, co_u32 *bits)
     }
 }
 
-CO_INLINE co_u64 sets_bits_word64(co_u32 op, co_u64 old, co_u64 v)
-{
-    return op == SETS_AND ? old & v : op == SETS_OR ? old | v : op == SETS_ANDNOT ? old & ~v : old ^ v;
-}
-
-/* Two bitmaps, put together: how many bits that gives. They are read straight from memory, and go to `to`
- * unless it is NULL; lane l has words l, l + 32, ... */
-CO_INLINE co_u32 sets_two_bitmaps(co_u32 op, const struct sets_op *a, const struct sets_op *b, co_u128 *to)
-{
-    const co_u128 *x = (const co_u128 *)a->at, *y = (const co_u128 *)b->at;
-    co_u32 card = 0;
-    for (co_u32 base = 0; base < CO_CHUNK_WORDS / 4; base += 128) {
-        co_u128 v[4], w[4];
-        CO_EACH_ITEM (j, 4) {
-            v[j] = co_read128(x + base + j * 32 + co_lane());
-            w[j] = co_read128(y + base + j * 32 + co_lane());
-        }
-        CO_EACH_ITEM (j, 4) {
-            v[j].lo = sets_bits_word64(op, v[j].lo, w[j].lo);
-            v[j].hi = sets_bits_word64(op, v[j].hi, w[j].hi);
-            card += co_ones64(v[j].lo) + co_ones64(v[j].hi);
-            if (to)
-                co_write128(to + base + j * 32 + co_lane(), v[j]);
-        }
-    }
-    return (co_u32)co_warp_sum(card);
-}
-
 /* ---- counts by planes ---------------------------------------------------------------------------------- */
 
 /* What of the operand lies in words [first, first + n) of the chunk, into `part`. */

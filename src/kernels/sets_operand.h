@@ -1,5 +1,5 @@
-/* sets_operand.h: an operand's chunk of one key, and what a warp does with it: asking for a number, and
- * putting it into a bitmap in shared memory.
+/* sets_operand.h: an operand's chunk of one key, and what a warp does with it: asking for a number,
+ * putting it into a bitmap in shared memory, and two bitmaps into a third.
  *
  * In a launch the pool's arrays and runs are read as numbers of 16 bits, its bitmaps 16 bytes at a time. */
 #ifndef COHORT_KERNELS_SETS_OPERAND_H
@@ -197,6 +197,36 @@ CO_INLINE co_u32 sets_bits_card(const co_u32 *bits, co_u64 *digest)
         all |= co_any(CO_FULL_WARP, word != 0) ? 1ull << j : 0;
     }
     *digest = all;
+    return (co_u32)co_warp_sum(card);
+}
+
+/* ---- two bitmaps into a third -------------------------------------------------------------------------- */
+
+CO_INLINE co_u64 sets_bits_word64(co_u32 op, co_u64 old, co_u64 v)
+{
+    return op == SETS_AND ? old & v : op == SETS_OR ? old | v : op == SETS_ANDNOT ? old & ~v : old ^ v;
+}
+
+/* Two bitmaps, put together: how many bits that gives. They are read straight from memory, and go to `to`
+ * unless it is NULL; lane l has words l, l + 32, ... */
+CO_INLINE co_u32 sets_two_bitmaps(co_u32 op, const struct sets_op *a, const struct sets_op *b, co_u128 *to)
+{
+    const co_u128 *x = (const co_u128 *)a->at, *y = (const co_u128 *)b->at;
+    co_u32 card = 0;
+    for (co_u32 base = 0; base < CO_CHUNK_WORDS / 4; base += 128) {
+        co_u128 v[4], w[4];
+        CO_EACH_ITEM (j, 4) {
+            v[j] = co_read128(x + base + j * 32 + co_lane());
+            w[j] = co_read128(y + base + j * 32 + co_lane());
+        }
+        CO_EACH_ITEM (j, 4) {
+            v[j].lo = sets_bits_word64(op, v[j].lo, w[j].lo);
+            v[j].hi = sets_bits_word64(op, v[j].hi, w[j].hi);
+            card += co_ones64(v[j].lo) + co_ones64(v[j].hi);
+            if (to)
+                co_write128(to + base + j * 32 + co_lane(), v[j]);
+        }
+    }
     return (co_u32)co_warp_sum(card);
 }
 

@@ -53,9 +53,9 @@ CO_INLINE const co_u16 *set_block_array(const struct set_form *forms, const co_u
                                              : (const co_u16 *)(const void *)(blocks + k * CO_CHUNK_WORDS);
 }
 
-/* What the block of a piece is changed by next: a CPU's operation on two sets whose answer goes into a
- * third. Lines: of the piece's own chunk, and of this one, where they are known. Sure: bit 0, the piece's
- * own chunk is a working set's, whose arrays ascend; bit 1, this one is. */
+/* What the block of a piece is changed by next: an operation on two sets whose answer goes into a third.
+ * Lines, a CPU's: of the piece's own chunk, and of this one, where they are known. Sure, a CPU's: bit 0, the
+ * piece's own chunk is a working set's, whose arrays ascend; bit 1, this one is. */
 struct set_second {
     const void *at;
     const struct set_lines *first, *lines;

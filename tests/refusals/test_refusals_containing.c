@@ -174,12 +174,15 @@ static void of_working_sets(struct test *t)
 
 /* ---- changes of working sets --------------------------------------------------------------------------- */
 
-enum { ADDS, REMOVES, KEEPS };
+/* INTO and an operation: on both sets, whose answer goes into a third one. */
+enum { ADDS, REMOVES, KEEPS, INTO };
+
+enum { SETS_CHANGED = 3 };
 
 #define CHANGED 300
 
-/* What is in the set, by chunks of which one is full, and what it is changed by: some of it, and new
- * chunks. */
+/* What is in the set, by chunks of which one is full, and what it is changed by, which is in the two others:
+ * some of it, and new chunks. */
 static int is_member(uint64_t v)
 {
     return v < 600 || v >> 16 == 1 || v == 9 << 16;
@@ -190,19 +193,38 @@ static uint64_t change_of(uint64_t i)
     return (i % 5 << 16) + i * 7;
 }
 
-static int is_due(uint64_t v, int what, int changed)
+static int is_of_change(uint64_t v)
 {
     const uint64_t of_chunk = v & 65535, chunk = v >> 16;
-    const int of_change =
-        chunk < 5 && of_chunk % 7 == 0 && of_chunk / 7 < CHANGED && of_chunk / 7 % 5 == chunk;
-    if (!changed)
-        return is_member(v);
-    return what == ADDS      ? is_member(v) || of_change
-           : what == REMOVES ? is_member(v) && !of_change
-                             : is_member(v) && of_change;
+    return chunk < 5 && of_chunk % 7 == 0 && of_chunk / 7 < CHANGED && of_chunk / 7 % 5 == chunk;
 }
 
-static void make_changing(struct test *t, struct scene *s)
+/* Of the set that changes. */
+static int is_due(uint64_t v, int what, int changed)
+{
+    const int in = is_member(v), of_change = is_of_change(v);
+    if (!changed)
+        return what < INTO ? in : of_change;
+    switch (what) {
+    case ADDS:
+    case INTO + COHORT_SETS_OR:
+        return in || of_change;
+    case REMOVES:
+    case INTO + COHORT_SETS_ANDNOT:
+        return in && !of_change;
+    case INTO + COHORT_SETS_XOR:
+        return in != of_change;
+    default:
+        return in && of_change;
+    }
+}
+
+static int changes(int what)
+{
+    return what < INTO ? 0 : 2;
+}
+
+static void make_changing(struct test *t, struct scene *s, int from)
 {
     static const uint32_t first[] = {0, 1 << 16, 9 << 16}, last[] = {599, (2 << 16) - 1, 9 << 16};
     uint32_t members[CHANGED];
@@ -220,7 +242,7 @@ static void make_changing(struct test *t, struct scene *s)
     source.members = members;
     for (uint64_t i = 0; i < CHANGED; i++)
         members[i] = (uint32_t)change_of(i);
-    for (int i = 0; i < 2; i++) {
+    for (int i = from; i < SETS_CHANGED; i++) {
         OK(t, cohort_set_create(t->context, &o, &sets[i]));
         OK(t, cohort_set_update(sets[i], COHORT_SET_ADD, i ? &source : &ranges));
     }
@@ -228,9 +250,9 @@ static void make_changing(struct test *t, struct scene *s)
 
 static void begin_change(struct test *t, struct scene *s)
 {
-    s->own = calloc(2, sizeof(cohort_set *));
+    s->own = calloc(SETS_CHANGED, sizeof(cohort_set *));
     REQUIRE(t, s->own);
-    make_changing(t, s);
+    make_changing(t, s, 0);
     s->c[0] = column_new(t, CHANGED, 4);
     for (uint64_t i = 0; i < CHANGED; i++)
         column_put(s->c[0], i, change_of((i * 11 + 5) % CHANGED));
@@ -244,49 +266,51 @@ static cohort_status act_change(struct test *t, struct scene *s)
     cohort_set **sets = s->own;
     cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
     cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
+    const int what = refuse_deed->what;
     source.n = CHANGED;
     source.members = s->at[0];
-    d.op = COHORT_SETS_AND;
+    d.op = what < INTO ? COHORT_SETS_AND : (cohort_sets_op)(what - INTO);
     d.working = sets;
     d.working_count = 2;
     d.rows = 1;
     d.arity = 2;
     d.members = s->at[1];
-    d.into = sets[0];
-    if (refuse_deed->what == KEEPS)
+    d.into = sets[changes(what)];
+    if (what >= KEEPS)
         return cohort_sets_query(t->context, &d);
-    return cohort_set_update(sets[0], refuse_deed->what == ADDS ? COHORT_SET_ADD : COHORT_SET_REMOVE,
-                             &source);
+    return cohort_set_update(sets[0], what == ADDS ? COHORT_SET_ADD : COHORT_SET_REMOVE, &source);
 }
 
 static void end_change(struct test *t, struct scene *s)
 {
     cohort_set **sets = s->own;
     (void)t;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < SETS_CHANGED; i++)
         cohort_set_destroy(sets[i]);
     free(sets);
 }
 
-/* The set is as it was where there was no memory. After an error of the device it can be destroyed. */
+/* The set is as it was where there was no memory. After an error of the device it can be destroyed. Those
+ * that are only read are of use then: the answer that comes of them next is right. */
 static void check_change(struct test *t, struct scene *s, cohort_status status)
 {
     enum { MOST = 67000 };
     cohort_set **sets = s->own;
+    const int what = refuse_deed->what, into = changes(what);
     cohort_sets_target target = COHORT_SETS_TARGET_INIT;
     uint64_t due = 0;
     if (status == COHORT_DEVICE_ERROR) {
-        cohort_set_destroy(sets[0]);
-        cohort_set_destroy(sets[1]);
-        make_changing(t, s);
+        for (int i = into; i < SETS_CHANGED; i++)
+            cohort_set_destroy(sets[i]);
+        make_changing(t, s, into);
     }
     uint32_t *members = malloc(MOST * sizeof *members);
     REQUIRE(t, members);
     target.capacity = MOST;
     target.members = members;
-    OK(t, cohort_set_export(sets[0], &target));
+    OK(t, cohort_set_export(sets[into], &target));
     for (uint64_t v = 0; v < 10 << 16; v++)
-        if (is_due(v, refuse_deed->what, !status))
+        if (is_due(v, what, !status))
             CHECK(t, due < target.total && members[due++] == v);
     EQUAL(t, target.total, due);
     free(members);
@@ -297,8 +321,13 @@ static void of_changes(struct test *t)
     static const struct deed deeds[] = {
         {"update, add", begin_change, act_change, check_change, end_change, ADDS},
         {"update, remove", begin_change, act_change, check_change, end_change, REMOVES},
-        {"and in place", begin_change, act_change, check_change, end_change, KEEPS}};
-    for (uint64_t i = 0; i < 3; i++)
+        {"and in place", begin_change, act_change, check_change, end_change, KEEPS},
+        {"and into a third", begin_change, act_change, check_change, end_change, INTO + COHORT_SETS_AND},
+        {"or into a third", begin_change, act_change, check_change, end_change, INTO + COHORT_SETS_OR},
+        {"andnot into a third", begin_change, act_change, check_change, end_change,
+         INTO + COHORT_SETS_ANDNOT},
+        {"xor into a third", begin_change, act_change, check_change, end_change, INTO + COHORT_SETS_XOR}};
+    for (uint64_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
         if (test_drawn(t, i, test_size(t, 1, 3)))
             refuse_each(t, &deeds[i]);
 }

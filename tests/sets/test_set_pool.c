@@ -3,125 +3,7 @@
  * changed, wherever that is. */
 #include <stdlib.h>
 
-#include "api/set.h"
-#include "working.h"
-
-/* A set's directory and rings. */
-struct inside {
-    struct set_words words;
-    struct co_set_node *nodes;
-    co_u32 *node_slots, *block_slots;
-    uint64_t node_room, block_room;
-};
-
-static void *fetch(struct test *t, const void *from, uint64_t bytes)
-{
-    void *copy = malloc(bytes + 1);
-    REQUIRE(t, copy);
-    OK(t, context_copy(t->context, copy, from, bytes));
-    return copy;
-}
-
-static struct inside look_inside(struct test *t, const cohort_set *set)
-{
-    const struct set_work *own = &set->state.own;
-    struct inside in;
-    OK(t, context_copy(t->context, &in.words, own->words, sizeof in.words));
-    in.node_room = own->node_room;
-    in.block_room = own->block_room;
-    in.nodes = fetch(t, own->nodes, own->node_room * sizeof *in.nodes);
-    in.node_slots = fetch(t, own->node_slots, own->node_room * 4);
-    in.block_slots = fetch(t, own->block_slots, own->block_room * 4);
-    return in;
-}
-
-static void leave_inside(struct inside *in)
-{
-    free(in->nodes);
-    free(in->node_slots);
-    free(in->block_slots);
-}
-
-/* ---- every number once --------------------------------------------------------------------------------- */
-
-static void meet(struct test *t, const char *what, char *seen, uint64_t room, uint64_t number)
-{
-    REQUIREF(t, number < room, "%s %llu of %llu", what, (unsigned long long)number, (unsigned long long)room);
-    REQUIREF(t, !seen[number], "%s %llu is there twice", what, (unsigned long long)number);
-    seen[number] = 1;
-}
-
-static void meet_free(struct test *t, const char *what, char *seen, uint64_t room,
-                      const struct set_ring *ring, const co_u32 *slots)
-{
-    REQUIRE(t, ring->taken <= ring->given && ring->given - ring->taken <= room);
-    for (uint64_t k = ring->taken; k < ring->given; k++)
-        meet(t, what, seen, room, slots[k % room] ^ (co_u32)(k % room));
-}
-
-static void meet_used(struct test *t, const struct inside *in, co_u32 number, co_u32 level, char *nodes,
-                      char *blocks, int flat)
-{
-    meet(t, "node", nodes, in->node_room, number);
-    const struct co_set_node *node = &in->nodes[number];
-    REQUIRE(t, node->some || !number);
-    REQUIRE(t, level > 1 || !(node->full & ~node->some));
-    for (co_u32 i = 0; i < 64; i++) {
-        if (!(node->some >> i & 1))
-            continue;
-        if (level > 1)
-            meet_used(t, in, node->child[i], level - 1, nodes, blocks, flat);
-        else if (!flat && !(node->full >> i & 1))
-            meet(t, "block", blocks, in->block_room, node->child[i]);
-    }
-}
-
-static void all_once(struct test *t, const char *what, const char *seen, uint64_t room)
-{
-    for (uint64_t i = 0; i < room; i++)
-        REQUIREF(t, seen[i], "%s %llu is lost", what, (unsigned long long)i);
-}
-
-/* What a CPU knows of its blocks: the lines that are zeros, also of those that nobody has; and arrays, which
- * ascend, and end where the directory says. */
-static void judge_forms(struct working *s, const struct inside *in, const char *used)
-{
-    struct test *t = s->t;
-    const struct set_work *own = &s->set->state.own;
-    if (!own->forms || own->flat)
-        return;
-    for (uint64_t k = 0; k < in->words.known; k++) {
-        const struct set_form *form = &own->forms[k];
-        const co_u32 *bits = own->blocks + k * CO_CHUNK_WORDS;
-        const co_u16 *at = set_block_array(own->forms, own->blocks, k);
-        for (co_u32 w = 0; w < CO_CHUNK_WORDS; w++)
-            REQUIREF(t, !bits[w] || form->lines.of[w / 1024] >> w / 16 % 64 & 1,
-                     "block %llu, word %u is not 0", (unsigned long long)k, w);
-        for (co_u32 i = 1; used[k] && i < form->entries; i++)
-            REQUIRE(t, at[i] > at[i - 1]);
-        REQUIRE(t, !form->entries || !own->plain || !used[k]);
-    }
-}
-
-static void judge_pool(struct working *s)
-{
-    struct test *t = s->t;
-    const struct set_work *own = &s->set->state.own;
-    struct inside in = look_inside(t, s->set);
-    char *nodes = calloc(in.node_room + in.block_room + 1, 1), *blocks = nodes + in.node_room;
-    REQUIRE(t, nodes);
-    meet_used(t, &in, 0, own->levels, nodes, blocks, (int)own->flat);
-    judge_forms(s, &in, blocks);
-    meet_free(t, "node", nodes, in.node_room, &in.words.nodes, in.node_slots);
-    if (in.block_room)
-        meet_free(t, "block", blocks, in.block_room, &in.words.blocks, in.block_slots);
-    all_once(t, "node", nodes, in.node_room);
-    all_once(t, "block", blocks, in.block_room);
-    EQUAL(t, in.words.need[0] + in.words.need[1], 0);
-    EQUAL(t, in.words.has[0], s->due.n);
-    free(nodes);
-    leave_inside(&in);
-}
+#include "inside.h"
 
 /* ---- changes ------------------------------------------------------------------------------------------- */
 
@@ -129,7 +11,7 @@ static void change(struct working *s, cohort_set_op op, const struct plain *p)
 {
     OK(s->t, working_change(s, op, p));
     working_change_due(s, op, p);
-    judge_pool(s);
+    inside_judge(s);
 }
 
 static void every_number(struct test *t)
@@ -140,7 +22,7 @@ static void every_number(struct test *t)
             continue;
         struct working s;
         working_draw(t, &s, (int)test_below(t, 2));
-        judge_pool(&s);
+        inside_judge(&s);
         for (int step = 0; step < 6; step++) {
             struct plain p = working_draw_change(&s);
             change(&s, (cohort_set_op)(COHORT_SET_ADD + test_below(t, 3)), &p);
@@ -150,16 +32,16 @@ static void every_number(struct test *t)
         struct plain all = plain_copy(&s.due);
         change(&s, COHORT_SET_REMOVE, &all);
         plain_free(&all);
-        struct inside in = look_inside(t, s.set);
+        struct inside in = inside_look(t, s.set);
         EQUAL(t, in.words.blocks.given - in.words.blocks.taken, in.block_room);
         EQUAL(t, in.words.nodes.given - in.words.nodes.taken, in.node_room - 1);
-        leave_inside(&in);
+        inside_leave(&in);
         struct plain p = working_draw_change(&s);
         change(&s, COHORT_SET_FLIP, &p);
         plain_free(&p);
         OK(t, cohort_set_clear(s.set));
         s.due.n = 0;
-        judge_pool(&s);
+        inside_judge(&s);
         working_close(&s);
     }
 }
@@ -182,7 +64,7 @@ static void round_and_round(struct test *t)
         plain_free(&all);
         if (test_below(t, 4) == 0) { /* the slots that were written are zeros again */
             OK(t, cohort_set_clear(s.set));
-            judge_pool(&s);
+            inside_judge(&s);
         }
     }
     working_close(&s);
@@ -203,31 +85,17 @@ static void needs(struct test *t)
         n += (uint64_t)last;
         struct plain p = plain_of(at, n);
         change(&s, COHORT_SET_ADD, &p);
-        struct inside in = look_inside(t, s.set);
+        struct inside in = inside_look(t, s.set);
         EQUAL(t, in.words.asked[0], n);
         const int same = at[CHUNKS - 1] >> 22 == at[n - 1] >> 22; /* a leaf, or one that is new */
         REQUIRE(t, in.words.asked[1] == CHUNKS * OWN + 3 || (!same && in.words.asked[1] > CHUNKS * OWN + 3));
-        leave_inside(&in);
+        inside_leave(&in);
         plain_free(&p);
         working_close(&s);
     }
 }
 
 /* ---- exhaustion ---------------------------------------------------------------------------------------- */
-
-static void judge_same(struct test *t, const struct inside *a, const struct inside *b)
-{
-    REQUIRE(t, a->node_room == b->node_room && a->block_room == b->block_room);
-    REQUIRE(t, !memcmp(a->words.has, b->words.has, sizeof a->words.has));
-    REQUIRE(t, !memcmp(&a->words.blocks, &b->words.blocks, sizeof a->words.blocks));
-    REQUIRE(t, !memcmp(&a->words.nodes, &b->words.nodes, sizeof a->words.nodes));
-    REQUIRE(t, !memcmp(a->block_slots, b->block_slots, a->block_room * 4));
-    REQUIRE(t, !memcmp(a->node_slots, b->node_slots, a->node_room * 4));
-    for (uint64_t i = 0; i < a->node_room; i++) { /* those in use: others hold what was left there */
-        int some = a->nodes[i].some != 0;
-        REQUIRE(t, !some || !memcmp(&a->nodes[i], &b->nodes[i], sizeof a->nodes[i]));
-    }
-}
 
 /* A change that needs `need` blocks, in a set that has `left`. */
 static void run_out(struct test *t, uint64_t need, uint64_t left, cohort_set_op op)
@@ -244,18 +112,18 @@ static void run_out(struct test *t, uint64_t need, uint64_t left, cohort_set_op 
     for (uint64_t i = 0; i < need + 1; i++) /* one of a chunk that is there */
         at[i] = ((had - 1 + i) * far << 16) + test_below(t, 65536);
     p = plain_of(at, need + 1);
-    struct inside before = look_inside(t, s.set);
+    struct inside before = inside_look(t, s.set);
     STATUS(t, working_change(&s, op, &p), need > left ? COHORT_FULL : COHORT_OK);
     if (need > left) {
-        struct inside after = look_inside(t, s.set);
-        judge_same(t, &before, &after);
-        leave_inside(&after);
+        struct inside after = inside_look(t, s.set);
+        inside_same(t, &before, &after);
+        inside_leave(&after);
     } else {
         working_change_due(&s, op, &p);
     }
-    judge_pool(&s);
+    inside_judge(&s);
     working_judge(&s, "run out");
-    leave_inside(&before);
+    inside_leave(&before);
     plain_free(&p);
     working_close(&s);
 }
@@ -333,7 +201,7 @@ static void without_a_wait(struct test *t)
             plain_free(&p);
         }
         STATUS(t, cohort_wait(t->context), due);
-        judge_pool(&s);
+        inside_judge(&s);
         working_judge(&s, "without a wait");
         OK(t, cohort_wait(t->context));
         working_close(&s);
@@ -358,7 +226,7 @@ static void beyond(struct test *t)
         enqueue(&s, COHORT_SET_REMOVE, &q);
         FAILS(t, t->context, cohort_wait(t->context), COHORT_RANGE, "limit", NULL);
         working_change_due(&s, COHORT_SET_ADD, &p);
-        judge_pool(&s);
+        inside_judge(&s);
         working_judge(&s, "beyond");
         plain_free(&p);
         plain_free(&q);
@@ -378,20 +246,20 @@ static void nodes_run_out(struct test *t)
     for (uint64_t i = 0; i < CHUNKS; i++)
         at[i] = i << 56 | test_below(t, 1ull << 56);
     struct plain p = plain_of(at, CHUNKS);
-    struct inside before = look_inside(t, s.set);
+    struct inside before = inside_look(t, s.set);
     enqueue(&s, COHORT_SET_ADD, &p);
     FAILS(t, t->context, cohort_wait(t->context), COHORT_FULL, "nodes", NULL);
-    struct inside after = look_inside(t, s.set);
-    judge_same(t, &before, &after);
-    judge_pool(&s);
+    struct inside after = inside_look(t, s.set);
+    inside_same(t, &before, &after);
+    inside_judge(&s);
     change(&s, COHORT_SET_ADD, &p);
     enqueue(&s, COHORT_SET_FLIP, &p);
     OK(t, cohort_wait(t->context));
     s.due.n = 0;
-    judge_pool(&s);
+    inside_judge(&s);
     working_judge(&s, "emptied");
-    leave_inside(&before);
-    leave_inside(&after);
+    inside_leave(&before);
+    inside_leave(&after);
     plain_free(&p);
     working_close(&s);
 }
@@ -447,7 +315,7 @@ static void judge_two(struct working *a, const struct plain *other, struct worki
         plain_free(&due);
     }
     working_judge(a, "in place");
-    judge_pool(a);
+    inside_judge(a);
 }
 
 static void in_place(struct test *t)
@@ -562,11 +430,11 @@ static void in_place_tight(struct test *t)
     change(&b, COHORT_SET_ADD, &q);
     STATUS(t, query_two(&a, &b, NULL, 0, COHORT_SETS_OR, 0), COHORT_FULL);
     working_judge(&a, "refused");
-    judge_pool(&a);
+    inside_judge(&a);
     OK(t, query_two(&a, &b, NULL, 0, COHORT_SETS_XOR, 0));
     working_change_due(&a, COHORT_SET_FLIP, &q);
     working_judge(&a, "by way of a second set");
-    judge_pool(&a);
+    inside_judge(&a);
     plain_free(&p);
     plain_free(&q);
     working_close(&a);
@@ -609,7 +477,7 @@ static void in_vain(struct test *t)
         plain_free(&s[2].due);
         s[2].due = plain_row(d.op, 0, operands, 2);
         working_judge(&s[2], "in vain");
-        judge_pool(&s[2]);
+        inside_judge(&s[2]);
         column_drop(t, NULL);
         for (int k = 0; k < 3; k++)
             working_close(&s[k]);
