@@ -6,7 +6,8 @@
  * Sums of integers have 128 bits: who makes the low word run over adds one to the high one. The first and
  * last of a group are found as numbers of rows, by a maximum, and fetched by a lane a group in a launch
  * behind. Reproducible sums go by three launches: the highest digit of each group; bins are moved up to it;
- * then the digits of all rows go to bins that do not move.
+ * then the digits of all rows go to bins that do not move. Variances first look for the first row of each
+ * group, whose value all others are compared with.
  *
  * Where groups are few a block has a table of them in shared memory, each group in several places, so that
  * lanes side by side do not wait for each other: words of 4 bytes, which have atomic additions of their own
@@ -42,6 +43,13 @@ CO_INLINE co_u64 *group_at(void *states, co_u32 state, co_u64 group)
     return (co_u64 *)states + group * (group_state_bytes(state) / 8);
 }
 
+/* A decimal of row i, as the bits of a double. */
+CO_INLINE co_u64 group_decimal_at(const struct group_fold_step *s, co_u64 i)
+{
+    const co_u64 *at = (const co_u64 *)s->column.data + 2 * i;
+    return group_bits(group_decimal(co_read64(at), co_read64(at + 1), s->scale));
+}
+
 /* The word of row i as its state wants it. 0: it is no value. */
 CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *word)
 {
@@ -57,6 +65,9 @@ CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *w
     case GROUP_FLOATS:
     case GROUP_EXACT:
         *word = group_double(kind, bytes, own);
+        return 1;
+    case GROUP_MOMENTS:
+        *word = s->decimal ? group_decimal_at(s, i) : group_double(kind, bytes, own);
         return 1;
     case GROUP_MIN:
         *word = ~group_ordered(kind, bytes, own);
@@ -102,6 +113,17 @@ CO_INLINE void group_fold_exact(co_u64 *to, co_u64 bits)
                          d.negative ? ~0ull : 0);
 }
 
+/* MOMENTS has shift, sum, squares, count. */
+#define GROUP_MOMENTS_COUNT 3
+
+CO_INLINE void group_fold_moments(co_u64 *to, co_u64 bits)
+{
+    const double d = group_real(bits) - group_real(co_read64(to));
+    co_add_real64(to + 1, group_bits(d));
+    co_add_real64(to + 2, group_bits(d * d));
+    co_add64(to + GROUP_MOMENTS_COUNT, 1);
+}
+
 CO_INLINE void group_fold_row(const struct group_fold_step *s, co_u32 group, co_u64 word)
 {
     co_u64 *to = group_at(s->states, s->state, group);
@@ -119,6 +141,9 @@ CO_INLINE void group_fold_row(const struct group_fold_step *s, co_u32 group, co_
         return;
     case GROUP_EXACT:
         group_fold_exact(to, word);
+        return;
+    case GROUP_MOMENTS:
+        group_fold_moments(to, word);
         return;
     case GROUP_MIN:
     case GROUP_MAX:
@@ -148,8 +173,8 @@ CO_KERNEL(group_fold, struct group_fold_step)
 /* ---- few groups: a block's table ----------------------------------------------------------------------- */
 
 struct group_table {
-    co_u64 *word; /* all ones.. of each place of each group: `all` */
-    co_u32 *half; /* fields of `all` */
+    co_u64 *word; /* fields of `all`: one of each place of each group */
+    co_u32 *half; /* the same */
     co_u32 all;
 };
 
@@ -174,6 +199,15 @@ CO_INLINE void group_few_exact(const struct group_fold_step *s, co_u32 *half, co
     for (co_u32 k = 0; k < 3; k++)
         if (group_digit_kept(&d, k, top, &bin))
             group_few_add(half + (2 + 2 * bin) * all, all, d.negative ? 0 - d.digit[k] : d.digit[k]);
+}
+
+CO_INLINE void group_few_moments(const struct group_fold_step *s, co_u64 *word, co_u32 all, co_u32 group,
+                                 co_u64 bits)
+{
+    const double shift = group_real(co_read64(group_at(s->states, GROUP_MOMENTS, group)));
+    const double d = group_real(bits) - shift;
+    co_add_real64(word, group_bits(d));
+    co_add_real64(word + all, group_bits(d * d));
 }
 
 CO_INLINE void group_few_row(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
@@ -205,6 +239,9 @@ CO_INLINE void group_few_row(const struct group_fold_step *s, const struct group
     case GROUP_EXACT:
         group_few_exact(s, half, all, group, word);
         break;
+    case GROUP_MOMENTS:
+        group_few_moments(s, t->word + at, all, group, word);
+        break;
     default:
         break;
     }
@@ -222,6 +259,16 @@ CO_INLINE co_u64 group_few_sum(const struct group_fold_step *s, const struct gro
     return sum;
 }
 
+/* What a group has in word k, of all places, as a sum of doubles. */
+CO_INLINE co_u64 group_few_reals(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
+                                 co_u32 k)
+{
+    double sum = 0;
+    for (co_u32 at = group * s->places; at < (group + 1) * s->places; at++)
+        sum += group_real(co_read64(t->word + k * t->all + at));
+    return group_bits(sum);
+}
+
 /* What a group has in a block's table goes to its state: of words the greatest, or their sum. */
 CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group_table *t, co_u32 group)
 {
@@ -229,10 +276,7 @@ CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group
     co_u32 special = 0;
     for (co_u32 at = group * s->places; at < (group + 1) * s->places; at++) {
         co_u64 own = t->word ? co_read64(t->word + at) : 0;
-        if (s->state == GROUP_FLOATS)
-            word = group_bits(group_real(word) + group_real(own));
-        else
-            word = own > word ? own : word;
+        word = own > word ? own : word;
         count += t->half ? co_read32(t->half + at) : 0;
         special |= s->state == GROUP_EXACT ? co_read32(t->half + t->all + at) : 0;
     }
@@ -249,7 +293,9 @@ CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group
         return;
     }
     if (s->state == GROUP_FLOATS)
-        co_add_real64(to, word);
+        co_add_real64(to, group_few_reals(s, t, group, 0));
+    for (co_u32 k = 0; s->state == GROUP_MOMENTS && k < 2; k++)
+        co_add_real64(to + 1 + k, group_few_reals(s, t, group, k));
     if (s->state == GROUP_SUM) {
         word = group_few_sum(s, t, group, 1);
         group_add128(to, to + 1, word, 0 - (word >> 63));
@@ -327,6 +373,19 @@ CO_KERNEL(group_lift, struct group_fold_step)
     }
 }
 
+/* The first value of a group that had none is its shift. */
+CO_KERNEL(group_shift, struct group_fold_step)
+{
+    CO_EACH_WARP (base, args->groups) {
+        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
+        co_u64 *to = group_at(args->states, GROUP_MOMENTS, group), word;
+        if (!best || co_read64(to + GROUP_MOMENTS_COUNT))
+            continue;
+        group_word_of(args, ~best, &word);
+        co_write64(to, word);
+    }
+}
+
 /* The values of first and last rows. */
 CO_KERNEL(group_ends, struct group_fold_step)
 {
@@ -357,6 +416,19 @@ CO_INLINE void group_merge_exact(co_u64 *to, const co_u64 *from)
                          co_read64(from + GROUP_BINS + k));
 }
 
+/* As group_moments_merge has it; the shift is there. */
+CO_INLINE void group_merge_moments(co_u64 *to, const co_u64 *from)
+{
+    const co_u64 count = co_read64(from + GROUP_MOMENTS_COUNT);
+    const double n = (double)count, sum = group_real(co_read64(from + 1));
+    const double by = group_real(co_read64(from)) - group_real(co_read64(to));
+    if (!count)
+        return;
+    co_add_real64(to + 1, group_bits(sum + n * by));
+    co_add_real64(to + 2, group_bits(group_real(co_read64(from + 2)) + 2 * by * sum + n * by * by));
+    co_add64(to + GROUP_MOMENTS_COUNT, count);
+}
+
 CO_INLINE void group_merge_state(const struct group_merge_step *s, co_u32 group, co_u64 i)
 {
     const co_u64 *from = s->from + i * (group_state_bytes(s->state) / 8);
@@ -376,6 +448,9 @@ CO_INLINE void group_merge_state(const struct group_merge_step *s, co_u32 group,
         return;
     case GROUP_EXACT:
         group_merge_exact(to, from);
+        return;
+    case GROUP_MOMENTS:
+        group_merge_moments(to, from);
         return;
     case GROUP_MIN:
     case GROUP_MAX:
@@ -405,6 +480,7 @@ CO_KERNEL(group_merge, struct group_merge_step)
     }
 }
 
+/* The highest digit of what comes to a group; of MOMENTS the first that has a value. */
 CO_KERNEL(group_merge_tops, struct group_merge_step)
 {
     CO_EACH_WARP (base, args->n) {
@@ -412,8 +488,22 @@ CO_KERNEL(group_merge_tops, struct group_merge_step)
         co_u32 group = group_of(args->ids, args->n, i);
         if (group == KEYS_NO_ID)
             continue;
-        const co_u64 *from = args->from + i * (group_state_bytes(GROUP_EXACT) / 8);
-        group_raise64(args->best + group, co_read32((const co_u32 *)from + GROUP_EXACT_TOP));
+        const co_u64 *from = args->from + i * (group_state_bytes(args->state) / 8);
+        if (args->state == GROUP_EXACT)
+            group_raise64(args->best + group, co_read32((const co_u32 *)from + GROUP_EXACT_TOP));
+        else if (co_read64(from + GROUP_MOMENTS_COUNT))
+            group_raise64(args->best + group, ~i);
+    }
+}
+
+CO_KERNEL(group_merge_shift, struct group_merge_step)
+{
+    const co_u64 words = group_state_bytes(GROUP_MOMENTS) / 8;
+    CO_EACH_WARP (base, args->groups) {
+        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
+        co_u64 *to = group_at(args->to, GROUP_MOMENTS, group);
+        if (best && !co_read64(to + GROUP_MOMENTS_COUNT))
+            co_write64(to, co_read64(args->from + ~best * words));
     }
 }
 

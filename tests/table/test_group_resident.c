@@ -1,7 +1,7 @@
 /* test_group_resident.c: groups that stay in a GPU's memory: keys and values that are numbers, against the
- * same calls on a CPU, whose groups test_group.c judges. No column goes to the host, and what fails changes
- * nothing. */
-#include "model.h"
+ * same calls on a CPU, whose groups test_group.c judges, or against a walk over the rows. No column goes to
+ * the host, and what fails changes nothing. */
+#include "groups.h"
 #include "watched.h"
 
 #define SMALL 512u /* bytes: what the host may ask for */
@@ -13,6 +13,7 @@ struct input {
     uint32_t *a[ADDS];
     int64_t *b[ADDS];
     int32_t *v[ADDS];
+    int16_t *w[ADDS];
     double *x[ADDS];
     uint8_t *valid;
     uint32_t reproducible;
@@ -26,7 +27,8 @@ static void *room(uint64_t bytes)
     return memory;
 }
 
-/* Floats are whole numbers, so that their sums are the same in any order. */
+/* Floats are whole numbers, so that their sums are the same in any order; and near each other, as `w` are, so
+ * that the sums of the squares of what they differ by are, too. */
 static struct input input_open(struct test *t, uint64_t n, uint64_t distinct)
 {
     struct input w = {.n = n, .reproducible = (uint32_t)test_below(t, 2)};
@@ -37,12 +39,14 @@ static struct input input_open(struct test *t, uint64_t n, uint64_t distinct)
         w.a[k] = room(n * 4);
         w.b[k] = room(n * 8);
         w.v[k] = room(n * 4);
+        w.w[k] = room(n * 2);
         w.x[k] = room(n * 8);
         for (uint64_t i = 0; i < n; i++) {
             w.a[k][i] = (uint32_t)test_below(t, distinct) << 9;
             w.b[k][i] = -(int64_t)test_below(t, 2);
             w.v[k][i] = (int32_t)test_random(t);
-            w.x[k][i] = (double)(int32_t)test_random(t);
+            w.w[k][i] = (int16_t)(test_below(t, 600) - 50);
+            w.x[k][i] = (double)test_below(t, 2001) - 0x1p40;
         }
     }
     return w;
@@ -54,6 +58,7 @@ static void input_close(struct input *w)
         free(w->a[k]);
         free(w->b[k]);
         free(w->v[k]);
+        free(w->w[k]);
         free(w->x[k]);
     }
     free(w->valid);
@@ -61,23 +66,25 @@ static void input_close(struct input *w)
 
 static cohort_status frame_of(cohort_context *context, const struct input *w, uint32_t k, cohort_frame **out)
 {
-    cohort_array arrays[4] = {{"a", COHORT_U32, 0, w->a[k], w->valid},
+    cohort_array arrays[5] = {{"a", COHORT_U32, 0, w->a[k], w->valid},
                               {"b", COHORT_I64, 0, w->b[k], NULL},
                               {"v", COHORT_I32, 0, w->v[k], w->valid},
+                              {"w", COHORT_I16, 0, w->w[k], w->valid},
                               {"x", COHORT_F64, 0, w->x[k], w->valid}};
-    return cohort_frame_create(context, w->n, 4, arrays, out);
+    return cohort_frame_create(context, w->n, 5, arrays, out);
 }
 
 static cohort_status group_open(cohort_context *context, const struct input *w, cohort_group **out)
 {
     static const char *const keys[] = {"a", "b"};
     static const cohort_aggregate aggregates[] = {
-        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL},   {COHORT_AGGREGATE_COUNT, 0, "v", NULL},
-        {COHORT_AGGREGATE_SUM, 0, "v", NULL},     {COHORT_AGGREGATE_MEAN, 0, "v", NULL},
-        {COHORT_AGGREGATE_MIN, 0, "v", NULL},     {COHORT_AGGREGATE_MAX, 0, "x", NULL},
-        {COHORT_AGGREGATE_SUM, 0, "x", NULL},     {COHORT_AGGREGATE_MEAN, 0, "x", "x_mean"},
-        {COHORT_AGGREGATE_FIRST, 0, "v", NULL},   {COHORT_AGGREGATE_LAST, 0, "x", NULL},
-        {COHORT_AGGREGATE_MIN, 0, "x", "x_least"}};
+        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL},    {COHORT_AGGREGATE_COUNT, 0, "v", NULL},
+        {COHORT_AGGREGATE_SUM, 0, "v", NULL},      {COHORT_AGGREGATE_MEAN, 0, "v", NULL},
+        {COHORT_AGGREGATE_MIN, 0, "v", NULL},      {COHORT_AGGREGATE_MAX, 0, "x", NULL},
+        {COHORT_AGGREGATE_SUM, 0, "x", NULL},      {COHORT_AGGREGATE_MEAN, 0, "x", "x_mean"},
+        {COHORT_AGGREGATE_FIRST, 0, "v", NULL},    {COHORT_AGGREGATE_LAST, 0, "x", NULL},
+        {COHORT_AGGREGATE_MIN, 0, "x", "x_least"}, {COHORT_AGGREGATE_VAR, 0, "w", NULL},
+        {COHORT_AGGREGATE_SD, 0, "x", NULL}};
     cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
     o.keys = 2;
     o.key = keys;
@@ -169,6 +176,115 @@ static void stays(struct test *t)
     }
 }
 
+/* ---- against a walk over the rows ---------------------------------------------------------------------- */
+
+static const char *decimal_format(struct test *t)
+{
+    static const char *const formats[] = {"d:38,10", "d:9,-2", "d:30,4"};
+    return formats[test_below(t, 3)];
+}
+
+/* Aggregates at random, but those that the host works on. */
+static void add_numbers(struct test *t, struct plan *p)
+{
+    uint32_t n = 0;
+    add_aggregates(t, p);
+    for (uint32_t i = 0; i < p->aggregates; i++) {
+        const cohort_aggregate_op op = p->aggregate[i].op;
+        const int is_decimal = op != COHORT_AGGREGATE_ROWS && p->format[p->column[i]][0] == 'd';
+        const int moments = op == COHORT_AGGREGATE_VAR || op == COHORT_AGGREGATE_SD;
+        if (op == COHORT_AGGREGATE_NUNIQUE || (is_decimal && !moments && op != COHORT_AGGREGATE_COUNT))
+            continue;
+        p->column[n] = p->column[i];
+        p->aggregate[n++] = p->aggregate[i];
+    }
+    p->aggregates = n;
+}
+
+/* Keys and values of any types that are numbers, in any layout; values may be decimals, but no dictionaries
+ * of them, whose values the host fetches. */
+static void plan_numbers(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct)
+{
+    memset(p, 0, sizeof *p);
+    p->keys = 1 + (uint32_t)test_below(t, 2), p->values = 1 + (uint32_t)test_below(t, 4);
+    p->frames = 1 + (uint32_t)test_below(t, FRAMES);
+    p->reproducible = (int)test_below(t, 2);
+    p->skips = 1;
+    for (uint32_t c = 0; c < p->keys + p->values; c++) {
+        snprintf(p->name[c], sizeof p->name[c], "%c%u", c < p->keys ? 'k' : 'v', c);
+        p->format[c] = c < p->keys || test_below(t, 4) ? model_formats[test_below(t, 12)] : decimal_format(t);
+        p->nulls_equal[c] = test_below(t, 2) != 0;
+        p->key[c] = p->name[c];
+    }
+    add_numbers(t, p);
+    for (uint32_t i = 0; i < p->frames; i++) {
+        struct model_plan plan = {.rows = test_below(t, rows)};
+        model_open(&p->model[i], plan.rows, p->keys + p->values);
+        for (uint32_t c = 0; c < p->keys + p->values; c++) {
+            plan.dictionaries = p->format[c][0] != 'd';
+            plan.distinct = c < p->keys ? distinct : 1 + test_below(t, 90);
+            plan.nulls = test_below(t, 3) ? (uint32_t)test_below(t, 100) : 0;
+            plan.wild = test_below(t, 8) == 0;
+            model_fill(t, &p->model[i], c, p->name[c], p->format[c], &plan);
+        }
+        p->frame[i] = model_frame(t, &p->model[i], t->context);
+    }
+}
+
+/* A group object of all frames: added; or taken from parts, of which each second one comes by its partial
+ * result. Nothing as large as the rows goes to the host. */
+static cohort_group *gather(struct test *t, const struct plan *p, int by_parts)
+{
+    cohort_group *g = group_of(t, t->context, p);
+    for (uint32_t i = 0; i < p->frames; i++) {
+        cohort_group *part = by_parts ? group_of(t, t->context, p) : NULL;
+        cohort_frame *partial = NULL;
+        watched_begin(t->context, 0);
+        cohort_status s = cohort_group_add(by_parts ? part : g, p->frame[i]);
+        if (!s && by_parts && i % 2)
+            s = cohort_group_partial(part, &partial);
+        if (!s && by_parts)
+            s = partial ? cohort_group_merge_partial(g, partial) : cohort_group_merge(g, part);
+        watched_end();
+        REQUIREF(t, !s, "%s", cohort_message(t->context));
+        CHECKF(t, watched.most <= SMALL, "%llu bytes went to the host", (unsigned long long)watched.most);
+        cohort_frame_release(partial);
+        cohort_group_destroy(part);
+    }
+    return g;
+}
+
+static void numbers(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 60, 200, 600); round++) {
+        struct plan p;
+        struct due d;
+        struct model m;
+        cohort_frame *out = NULL;
+        plan_numbers(t, &p, round % 4 ? 300 : 1500, round % 3 ? 1 + test_below(t, 9) : 200);
+        walk(&p, &d);
+        cohort_group *g = gather(t, &p, round % 2);
+        watched_begin(t->context, 0);
+        cohort_status s = cohort_group_finish(g, 0, &out);
+        watched_end();
+        CHECKF(t, s == (overflows(&p, &d) ? COHORT_OVERFLOW : COHORT_OK), "%d: %s", s,
+               cohort_message(t->context));
+        CHECKF(t, watched.most <= SMALL, "%llu bytes went to the host", (unsigned long long)watched.most);
+        if (out) {
+            model_of_frame(t, &m, out);
+            check_result(t, &p, &d, &m);
+            model_close(&m);
+        }
+        cohort_frame_release(out);
+        cohort_group_destroy(g);
+        due_close(&d);
+        plan_close(&p);
+    }
+    EQUAL(t, model_alive, 0);
+}
+
+/* ---- what fails ---------------------------------------------------------------------------------------- */
+
 /* Each launch of the second add fails; the same add that follows makes good, and nothing counts twice. */
 static void launches(struct test *t)
 {
@@ -234,6 +350,7 @@ static void refused(struct test *t)
 
 const struct test_case test_cases[] = {
     {"stays", stays, ANY},
+    {"numbers", numbers, ANY},
     {"launches", launches, ANY},
     {"refused", refused, ANY | TEST_NO_CONTEXT},
     {NULL, NULL, 0},
