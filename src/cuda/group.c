@@ -1,5 +1,6 @@
 /* cuda/group.c: groups on a GPU: which kernels fold rows and states into states, and tell them
- * (kernels/group.cu). Sums of decimals are folded in the host's memory: api/staged.c sees to it. */
+ * (kernels/group.cu, kernels/group_merge.cu). Sums of decimals are folded in the host's memory:
+ * api/staged.c sees to it. */
 #include "backend/group.h"
 
 #include "keys.h"

@@ -1,5 +1,4 @@
-/* group.cu: rows folded into the states of their groups, states into states, and states as columns. A lane a
- * row, or a group.
+/* group.cu: rows folded into the states of their groups, and states as columns. A lane a row, or a group.
  *
  * Many lanes have rows of one group. What they do to its state are additions, maxima and bits that are set,
  * by atomic operations, whose order does not matter, but for sums of floats that are not to be reproducible.
@@ -12,36 +11,10 @@
  * Where groups are few a block has a table of them in shared memory, each group in several places, so that
  * lanes side by side do not wait for each other: words of 4 bytes, which have atomic additions of their own
  * there. At its end it goes into the states. */
+#include "group_words.h"
 #include "keys_value.h"
-#include "shape/group_step.h"
 
-/* ---- words --------------------------------------------------------------------------------------------- */
-
-/* A sum of 128 bits, of which `above` is the high word of what is added. */
-CO_INLINE void group_add128(co_u64 *low, co_u64 *high, co_u64 word, co_u64 above)
-{
-    co_u64 old = co_add64(low, word);
-    above += old + word < old;
-    if (above)
-        co_add64(high, above);
-}
-
-CO_INLINE void group_raise64(co_u64 *at, co_u64 word)
-{
-    if (co_load64(at) < word)
-        co_max64(at, word);
-}
-
-CO_INLINE void group_mark64(co_u64 *at, co_u64 bits)
-{
-    if ((co_load64(at) & bits) != bits)
-        co_or64(at, bits);
-}
-
-CO_INLINE co_u64 *group_at(void *states, co_u32 state, co_u64 group)
-{
-    return (co_u64 *)states + group * (group_state_bytes(state) / 8);
-}
+/* ---- a row's value ------------------------------------------------------------------------------------- */
 
 /* A decimal of row i, as the bits of a double. */
 CO_INLINE co_u64 group_decimal_at(const struct group_fold_step *s, co_u64 i)
@@ -87,16 +60,7 @@ CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *w
     }
 }
 
-CO_INLINE co_u32 group_of(const co_u32 *ids, co_u64 n, co_u64 i)
-{
-    return i < n ? co_read32(ids + i) : KEYS_NO_ID;
-}
-
 /* ---- a row into its group's state ---------------------------------------------------------------------- */
-
-/* The words of a state of shape/group.h: EXACT has low[3], high[3], top and special in one word, count. */
-#define GROUP_EXACT_TOP   ((GROUP_BINS + GROUP_BINS) * 2)
-#define GROUP_EXACT_COUNT (GROUP_BINS + GROUP_BINS + 1)
 
 CO_INLINE void group_fold_exact(co_u64 *to, co_u64 bits)
 {
@@ -112,9 +76,6 @@ CO_INLINE void group_fold_exact(co_u64 *to, co_u64 bits)
             group_add128(to + bin, to + GROUP_BINS + bin, d.negative ? 0 - d.digit[k] : d.digit[k],
                          d.negative ? ~0ull : 0);
 }
-
-/* MOMENTS has shift, sum, squares, count. */
-#define GROUP_MOMENTS_COUNT 3
 
 CO_INLINE void group_fold_moments(co_u64 *to, co_u64 bits)
 {
@@ -396,126 +357,6 @@ CO_KERNEL(group_ends, struct group_fold_step)
         if (!best || (args->state == GROUP_FIRST && co_read64(to + 1)))
             continue;
         co_write64(to, keys_value(&args->column, args->state == GROUP_FIRST ? ~best : best - 1, &state));
-        co_write64(to + 1, 1);
-    }
-}
-
-/* ---- states into states -------------------------------------------------------------------------------- */
-
-CO_INLINE void group_merge_exact(co_u64 *to, const co_u64 *from)
-{
-    const co_u32 top = co_read32((co_u32 *)to + GROUP_EXACT_TOP);
-    const co_u32 own = co_read32((const co_u32 *)from + GROUP_EXACT_TOP);
-    const co_u32 special = co_read32((const co_u32 *)from + GROUP_EXACT_TOP + 1);
-    co_add64(to + GROUP_EXACT_COUNT, co_read64(from + GROUP_EXACT_COUNT));
-    if (special)
-        co_or32((co_u32 *)to + GROUP_EXACT_TOP + 1, special);
-    for (co_u32 k = 0; own && k < GROUP_BINS; k++)
-        if (k + own >= top)
-            group_add128(to + k + own - top, to + GROUP_BINS + k + own - top, co_read64(from + k),
-                         co_read64(from + GROUP_BINS + k));
-}
-
-/* As group_moments_merge has it; the shift is there. */
-CO_INLINE void group_merge_moments(co_u64 *to, const co_u64 *from)
-{
-    const co_u64 count = co_read64(from + GROUP_MOMENTS_COUNT);
-    const double n = (double)count, sum = group_real(co_read64(from + 1));
-    const double by = group_real(co_read64(from)) - group_real(co_read64(to));
-    if (!count)
-        return;
-    co_add_real64(to + 1, group_bits(sum + n * by));
-    co_add_real64(to + 2, group_bits(group_real(co_read64(from + 2)) + 2 * by * sum + n * by * by));
-    co_add64(to + GROUP_MOMENTS_COUNT, count);
-}
-
-CO_INLINE void group_merge_state(const struct group_merge_step *s, co_u32 group, co_u64 i)
-{
-    const co_u64 *from = s->from + i * (group_state_bytes(s->state) / 8);
-    co_u64 *to = group_at(s->to, s->state, group);
-    co_u64 word = co_read64(from);
-    switch (s->state) {
-    case GROUP_COUNT:
-        co_add64(to, word);
-        return;
-    case GROUP_SUM:
-        group_add128(to, to + 1, word, co_read64(from + 1));
-        co_add64(to + 2, co_read64(from + 2));
-        return;
-    case GROUP_FLOATS:
-        co_add_real64(to, word);
-        co_add64(to + 1, co_read64(from + 1));
-        return;
-    case GROUP_EXACT:
-        group_merge_exact(to, from);
-        return;
-    case GROUP_MOMENTS:
-        group_merge_moments(to, from);
-        return;
-    case GROUP_MIN:
-    case GROUP_MAX:
-        if (!co_read64(from + 1))
-            return;
-        group_raise64(to, s->state == GROUP_MIN ? ~word : word);
-        group_mark64(to + 1, 1);
-        return;
-    case GROUP_FIRST:
-    case GROUP_LAST:
-        if (co_read64(from + 1))
-            group_raise64(s->best + group, s->state == GROUP_FIRST ? ~i : i + 1);
-        return;
-    default:
-        group_mark64(to, word);
-        return;
-    }
-}
-
-CO_KERNEL(group_merge, struct group_merge_step)
-{
-    CO_EACH_WARP (base, args->n) {
-        co_u64 i = base + co_lane();
-        co_u32 group = group_of(args->ids, args->n, i);
-        if (group != KEYS_NO_ID)
-            group_merge_state(args, group, i);
-    }
-}
-
-/* The highest digit of what comes to a group; of MOMENTS the first that has a value. */
-CO_KERNEL(group_merge_tops, struct group_merge_step)
-{
-    CO_EACH_WARP (base, args->n) {
-        co_u64 i = base + co_lane();
-        co_u32 group = group_of(args->ids, args->n, i);
-        if (group == KEYS_NO_ID)
-            continue;
-        const co_u64 *from = args->from + i * (group_state_bytes(args->state) / 8);
-        if (args->state == GROUP_EXACT)
-            group_raise64(args->best + group, co_read32((const co_u32 *)from + GROUP_EXACT_TOP));
-        else if (co_read64(from + GROUP_MOMENTS_COUNT))
-            group_raise64(args->best + group, ~i);
-    }
-}
-
-CO_KERNEL(group_merge_shift, struct group_merge_step)
-{
-    const co_u64 words = group_state_bytes(GROUP_MOMENTS) / 8;
-    CO_EACH_WARP (base, args->groups) {
-        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
-        co_u64 *to = group_at(args->to, GROUP_MOMENTS, group);
-        if (best && !co_read64(to + GROUP_MOMENTS_COUNT))
-            co_write64(to, co_read64(args->from + ~best * words));
-    }
-}
-
-CO_KERNEL(group_merge_ends, struct group_merge_step)
-{
-    CO_EACH_WARP (base, args->groups) {
-        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
-        co_u64 *to = group_at(args->to, args->state, group);
-        if (!best || (args->state == GROUP_FIRST && co_read64(to + 1)))
-            continue;
-        co_u64 i = args->state == GROUP_FIRST ? ~best : best - 1;
-        co_write64(to, co_read64(args->from + 2 * i));
         co_write64(to + 1, 1);
     }
 }
