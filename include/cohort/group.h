@@ -52,11 +52,11 @@
  *
  * GPU contexts. Where all keys are numbers or dictionaries, and all aggregates are of numbers, the work is
  * done in the GPU's memory, and the result is there; the first frame decides. COUNT may be of any column,
- * NUNIQUE of strings, VAR and SD of decimals. Of dictionaries of strings the values are numbered by the host;
- * keys that came with several dictionaries have one in the result. While a frame is added there the states
- * are there twice. Else columns are copied to the host, and the work is done there by threads. The results
- * are the same to the bit, but for VAR, SD and sums of floats that are not reproducible. Calls wait. One
- * thread at a time, as for all that belongs to a context. */
+ * NUNIQUE of strings, SUM, MEAN, VAR and SD of decimals. Of dictionaries of strings the values are numbered
+ * by the host; keys that came with several dictionaries have one in the result. While a frame is added there
+ * the states are there twice. Else columns are copied to the host, and the work is done there by threads. The
+ * results are the same to the bit, but for VAR, SD and sums of floats that are not reproducible. Calls wait.
+ * One thread at a time, as for all that belongs to a context. */
 #ifndef COHORT_GROUP_H
 #define COHORT_GROUP_H
 

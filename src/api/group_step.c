@@ -70,11 +70,11 @@ int group_folds(const cohort_group *g, uint32_t i, const char *format)
     struct group_aggregate like = g->aggregate[i];
     if (format && !table_type_parse(format, &like.type))
         return 0;
-    if (!choose(g, &like) || like.way == GROUP_BY_TEXT)
+    if (!choose(g, &like))
         return 0;
-    if (like.way == GROUP_BY_KEYS) /* of words, or of strings, which are dictionaries there */
-        return like.type.layout != TABLE_FIXED || like.type.bytes <= 8;
-    return g->context->backend->group->states >> like.state & 1;
+    /* of words, or of strings, which are dictionaries there */
+    const int can_number = like.type.layout != TABLE_FIXED || like.type.bytes <= 8;
+    return like.way == GROUP_BY_STATE || (like.way == GROUP_BY_KEYS && can_number);
 }
 
 cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const char *format)

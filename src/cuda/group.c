@@ -1,6 +1,5 @@
 /* cuda/group.c: groups on a GPU: which kernels fold rows and states into states, and tell them
- * (kernels/group.cu, kernels/group_merge.cu). Sums of decimals are folded in the host's memory:
- * api/staged.c sees to it. */
+ * (kernels/group.cu, kernels/group_merge.cu). */
 #include "backend/group.h"
 
 #include "keys.h"
@@ -187,9 +186,10 @@ static cohort_status cuda_group_values(cohort_context *context, struct group_val
                                      .to = v->data,
                                      .validity = (co_u32 *)(void *)v->validity};
     struct table_found seen = {0, ~0ull};
+    const int wide = v->told.state == GROUP_WIDE && v->told.form != GROUP_AS_MEAN;
     cohort_status s = gpu_found_begin(context, &step.found);
     if (!s)
-        s = gpu_launch(context, "group_values", v->n, &step);
+        s = gpu_launch(context, wide ? "group_values_wide" : "group_values", v->n, &step);
     if (step.found)
         s = gpu_found_end(context, step.found, s, &seen);
     v->nulls = seen.count;
@@ -198,7 +198,6 @@ static cohort_status cuda_group_values(cohort_context *context, struct group_val
 }
 
 const struct group_backend cuda_group_backend = {
-    .states = ~(1u << GROUP_WIDE),
     .may_fail = 1,
     .fold = cuda_group_fold,
     .merge = cuda_group_merge,

@@ -2,8 +2,8 @@
  *
  * Many lanes have rows of one group. What they do to its state are additions, maxima and bits that are set,
  * by atomic operations, whose order does not matter, but for sums of floats that are not to be reproducible.
- * Sums of integers have 128 bits: who makes the low word run over adds one to the high one. The first and
- * last of a group are found as numbers of rows, by a maximum, and fetched by a lane a group in a launch
+ * Sums of integers have 128 bits, of decimals 192: who makes a word run over adds one to the next. The first
+ * and last of a group are found as numbers of rows, by a maximum, and fetched by a lane a group in a launch
  * behind. Reproducible sums go by three launches: the highest digit of each group; bins are moved up to it;
  * then the digits of all rows go to bins that do not move. Variances first look for the first row of each
  * group, whose value all others are compared with.
@@ -16,14 +16,20 @@
 
 /* ---- a row's value ------------------------------------------------------------------------------------- */
 
-/* A decimal of row i, as the bits of a double. */
-CO_INLINE co_u64 group_decimal_at(const struct group_fold_step *s, co_u64 i)
+/* A word of the decimal of row i: 0 the low one, 1 the high one. */
+CO_INLINE co_u64 group_decimal_word(const struct group_fold_step *s, co_u64 i, co_u32 which)
 {
-    const co_u64 *at = (const co_u64 *)s->column.data + 2 * i;
-    return group_bits(group_decimal(co_read64(at), co_read64(at + 1), s->scale));
+    return co_read64((const co_u64 *)s->column.data + 2 * i + which);
 }
 
-/* The word of row i as its state wants it. 0: it is no value. */
+/* The decimal as the bits of a double. */
+CO_INLINE co_u64 group_decimal_at(const struct group_fold_step *s, co_u64 i)
+{
+    const co_u64 low = group_decimal_word(s, i, 0), high = group_decimal_word(s, i, 1);
+    return group_bits(group_decimal(low, high, s->scale));
+}
+
+/* The word of row i as its state wants it; of WIDE, whose values have two, the row. 0: it is no value. */
 CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *word)
 {
     const co_u32 kind = s->column.kind, bytes = s->column.bytes;
@@ -47,6 +53,9 @@ CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *w
         return 1;
     case GROUP_MAX:
         *word = group_ordered(kind, bytes, own);
+        return 1;
+    case GROUP_WIDE:
+        *word = i;
         return 1;
     case GROUP_FIRST:
         *word = ~i;
@@ -85,6 +94,13 @@ CO_INLINE void group_fold_moments(co_u64 *to, co_u64 bits)
     co_add64(to + GROUP_MOMENTS_COUNT, 1);
 }
 
+CO_INLINE void group_fold_wide(const struct group_fold_step *s, co_u64 *to, co_u64 row)
+{
+    const co_u64 high = group_decimal_word(s, row, 1);
+    group_add192(to, group_decimal_word(s, row, 0), high, 0 - (high >> 63));
+    co_add64(to + GROUP_WIDE_COUNT, 1);
+}
+
 CO_INLINE void group_fold_row(const struct group_fold_step *s, co_u32 group, co_u64 word)
 {
     co_u64 *to = group_at(s->states, s->state, group);
@@ -105,6 +121,9 @@ CO_INLINE void group_fold_row(const struct group_fold_step *s, co_u32 group, co_
         return;
     case GROUP_MOMENTS:
         group_fold_moments(to, word);
+        return;
+    case GROUP_WIDE:
+        group_fold_wide(s, to, word);
         return;
     case GROUP_MIN:
     case GROUP_MAX:
@@ -162,6 +181,18 @@ CO_INLINE void group_few_exact(const struct group_fold_step *s, co_u32 *half, co
             group_few_add(half + (2 + 2 * bin) * all, all, d.negative ? 0 - d.digit[k] : d.digit[k]);
 }
 
+/* Of the four quarters of 4 bytes each has a sum, the last one with its sign. */
+CO_INLINE void group_few_wide(const struct group_fold_step *s, co_u32 *half, co_u32 all, co_u64 row)
+{
+    for (co_u32 k = 0; k < 4; k++) {
+        const co_u64 word = group_decimal_word(s, row, k / 2);
+        const co_u64 quarter = k == 3   ? (co_u64)((long long)word >> 32)
+                               : k == 1 ? word >> 32
+                                        : word & 0xffffffffu;
+        group_few_add(half + 2 * k * all, all, quarter);
+    }
+}
+
 CO_INLINE void group_few_moments(const struct group_fold_step *s, co_u64 *word, co_u32 all, co_u32 group,
                                  co_u64 bits)
 {
@@ -203,6 +234,9 @@ CO_INLINE void group_few_row(const struct group_fold_step *s, const struct group
     case GROUP_MOMENTS:
         group_few_moments(s, t->word + at, all, group, word);
         break;
+    case GROUP_WIDE:
+        group_few_wide(s, half + all, all, word);
+        break;
     default:
         break;
     }
@@ -218,6 +252,17 @@ CO_INLINE co_u64 group_few_sum(const struct group_fold_step *s, const struct gro
         sum += co_read32(t->half + k * t->all + at) | (co_u64)co_read32(t->half + (k + 1) * t->all + at)
                                                           << 32;
     return sum;
+}
+
+/* The sums of the quarters, each where it belongs. */
+CO_INLINE void group_few_quarters(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
+                                  co_u64 *to)
+{
+    for (co_u32 k = 0; k < 4; k++) {
+        const co_u64 sum = group_few_sum(s, t, group, 1 + 2 * k), sign = 0 - (sum >> 63);
+        const co_u64 low = k & 1 ? sum << 32 : sum, high = k & 1 ? (co_u64)((long long)sum >> 32) : sign;
+        group_add192(to, k < 2 ? low : 0, k < 2 ? high : low, k < 2 ? sign : high);
+    }
 }
 
 /* What a group has in word k, of all places, as a sum of doubles. */
@@ -265,6 +310,8 @@ CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group
         word = group_few_sum(s, t, group, 3);
         group_add128(to, to + 1, word << 32, (co_u64)((long long)word >> 32));
     }
+    if (s->state == GROUP_WIDE)
+        group_few_quarters(s, t, group, to);
     for (co_u32 bin = 0; s->state == GROUP_EXACT && bin < GROUP_BINS; bin++) {
         word = group_few_sum(s, t, group, 2 + 2 * bin);
         group_add128(to + bin, to + GROUP_BINS + bin, word, 0 - (word >> 63));
@@ -394,17 +441,30 @@ CO_KERNEL(group_check, struct group_out_step)
 union group_state_words {
     co_u64 word[sizeof(struct group_exact) / 8];
     struct group_exact exact;
+    struct group_wide wide;
 };
+
+CO_INLINE void group_read_state(const struct group_values_step *s, co_u64 i, union group_state_words *own)
+{
+    const co_u32 words = group_state_bytes(s->told.state) / 8;
+    for (co_u32 k = 0; k < sizeof *own / 8; k++)
+        own->word[k] = k < words ? co_read64(s->states + i * words + k) : 0;
+    if (s->told.state == GROUP_MIN)
+        own->word[0] = ~own->word[0];
+}
 
 CO_INLINE int group_told_at(const struct group_values_step *s, co_u64 i, co_u64 *word)
 {
-    const co_u32 words = group_state_bytes(s->told.state) / 8;
     union group_state_words own;
-    for (co_u32 k = 0; k < sizeof own / 8; k++)
-        own.word[k] = k < words ? co_read64(s->states + i * words + k) : 0;
-    if (s->told.state == GROUP_MIN)
-        own.word[0] = ~own.word[0];
+    group_read_state(s, i, &own);
     return group_state_told(&s->told, &own, word);
+}
+
+CO_INLINE int group_wide_told_at(const struct group_values_step *s, co_u64 i, co_u64 word[2])
+{
+    union group_state_words own;
+    group_read_state(s, i, &own);
+    return group_wide_told(&own.wide, word);
 }
 
 CO_KERNEL(group_values, struct group_values_step)
@@ -417,6 +477,27 @@ CO_KERNEL(group_values, struct group_values_step)
             co_min64(&args->found->first, i);
         word = is > 0 ? word : 0;
         keys_put(args->to, args->width, args->validity, base, active, is > 0, word);
+        nulls += active && is <= 0;
+    }
+    nulls = co_warp_sum(nulls);
+    if (co_lane() == 0 && nulls)
+        co_add64(&args->found->count, nulls);
+}
+
+/* Sums of WIDE, elements of 16 bytes. */
+CO_KERNEL(group_values_wide, struct group_values_step)
+{
+    co_u64 nulls = 0;
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), word[2] = {0, 0};
+        const int active = i < args->n, is = active ? group_wide_told_at(args, i, word) : 0;
+        const co_u32 there = co_ballot(CO_FULL_WARP, is > 0);
+        if (is < 0)
+            co_min64(&args->found->first, i);
+        if (co_lane() == 0)
+            co_write32(args->validity + base / 32, there);
+        for (co_u32 k = 0; active && k < 2; k++)
+            co_write64((co_u64 *)args->to + 2 * i + k, is > 0 ? word[k] : 0);
         nulls += active && is <= 0;
     }
     nulls = co_warp_sum(nulls);

@@ -45,6 +45,10 @@ CO_INLINE void group_merge_state(const struct group_merge_step *s, co_u32 group,
         group_add128(to, to + 1, word, co_read64(from + 1));
         co_add64(to + 2, co_read64(from + 2));
         return;
+    case GROUP_WIDE:
+        group_add192(to, word, co_read64(from + 1), co_read64(from + 2));
+        co_add64(to + GROUP_WIDE_COUNT, co_read64(from + GROUP_WIDE_COUNT));
+        return;
     case GROUP_FLOATS:
         co_add_real64(to, word);
         co_add64(to + 1, co_read64(from + 1));

@@ -9,8 +9,9 @@
 #define GROUP_EXACT_TOP   ((GROUP_BINS + GROUP_BINS) * 2)
 #define GROUP_EXACT_COUNT (GROUP_BINS + GROUP_BINS + 1)
 
-/* MOMENTS has shift, sum, squares, count. */
+/* MOMENTS has shift, sum, squares, count; WIDE three words of its sum, count. */
 #define GROUP_MOMENTS_COUNT 3
+#define GROUP_WIDE_COUNT    3
 
 /* A sum of 128 bits, of which `above` is the high word of what is added. */
 CO_INLINE void group_add128(co_u64 *low, co_u64 *high, co_u64 word, co_u64 above)
@@ -19,6 +20,20 @@ CO_INLINE void group_add128(co_u64 *low, co_u64 *high, co_u64 word, co_u64 above
     above += old + word < old;
     if (above)
         co_add64(high, above);
+}
+
+/* The same of 192 bits, in three words. */
+CO_INLINE void group_add192(co_u64 *sum, co_u64 low, co_u64 high, co_u64 top)
+{
+    const co_u64 old = co_add64(sum, low), carry = old + low < old;
+    high += carry;
+    top += high < carry;
+    if (high) {
+        const co_u64 before = co_add64(sum + 1, high);
+        top += before + high < before;
+    }
+    if (top)
+        co_add64(sum + 2, top);
 }
 
 CO_INLINE void group_raise64(co_u64 *at, co_u64 word)

@@ -61,6 +61,8 @@ CO_INLINE co_u32 group_few_halves(const struct keys_look *c, co_u32 state)
         return 1; /* count */
     case GROUP_SUM:
         return c->bytes == 8 ? 5 : 3; /* count, a sum of two words; of 8 bytes a sum of each half */
+    case GROUP_WIDE:
+        return 9; /* count, a sum of two words of each quarter */
     case GROUP_EXACT:
         return 8; /* count, special, three bins of two words */
     case GROUP_FIRST:
@@ -75,7 +77,7 @@ CO_INLINE co_u32 group_few_words(co_u32 state)
 {
     if (state == GROUP_MOMENTS)
         return 2; /* sum, squares */
-    return state == GROUP_COUNT || state == GROUP_SUM || state == GROUP_EXACT ? 0 : 1;
+    return state == GROUP_COUNT || state == GROUP_SUM || state == GROUP_WIDE || state == GROUP_EXACT ? 0 : 1;
 }
 
 #endif
