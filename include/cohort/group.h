@@ -32,7 +32,7 @@
  * than 64 bits below the greatest value of the group are left out. The error is at most n * 2^-64 of that
  * value, which is below that of a plain sum. It costs 64 bytes a group instead of 16, and some time. (Demmel,
  * Nguyen: "Parallel Reproducible Summation", IEEE Trans. Computers 64, 2015, with integers for its bins.)
- * Sums of integers, and all else but VAR and SD of floats, are always the same.
+ * Sums of integers, and all else but VAR and SD, are always the same.
  *
  * Failure. A failed call leaves the object as it was before.
  *
@@ -50,13 +50,13 @@
  * Where a later frame brings groups there is room for half as many more, and while it is made the old and the
  * new one are both there. What an object had is workspace again afterwards, kept until cohort_trim.
  *
- * GPU contexts. Where all keys are numbers or dictionaries, and all aggregates are of numbers and none is
- * VAR, SD or NUNIQUE, the work is done in the GPU's memory, and the result is there; the first frame decides.
- * COUNT may be of any column. Of dictionaries of strings the values are numbered by the host; keys that came
- * with several dictionaries have one in the result. While a frame is added there the states are there twice.
- * Else columns are copied to the host, and the work is done there by threads. The results are the same to the
- * bit, but for sums of floats that are not reproducible. Calls wait. One thread at a time, as for all that
- * belongs to a context. */
+ * GPU contexts. Where all keys are numbers or dictionaries, and all aggregates are of numbers, the work is
+ * done in the GPU's memory, and the result is there; the first frame decides. COUNT may be of any column,
+ * NUNIQUE of strings, SUM, MEAN, VAR and SD of decimals. Of dictionaries of strings the values are numbered
+ * by the host; keys that came with several dictionaries have one in the result. While a frame is added there
+ * the states are there twice. Else columns are copied to the host, and the work is done there by threads. The
+ * results are the same to the bit, but for VAR, SD and sums of floats that are not reproducible. Calls wait.
+ * One thread at a time, as for all that belongs to a context. */
 #ifndef COHORT_GROUP_H
 #define COHORT_GROUP_H
 

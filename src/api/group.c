@@ -208,14 +208,15 @@ static cohort_status add_part(struct group_step *st, uint32_t i, struct frame_fi
 {
     struct group_aggregate *a = &st->group->aggregate[i];
     struct group_part *p = &st->part[i];
-    int marks = a->way == GROUP_BY_STATE && a->state == GROUP_COUNT;
-    cohort_status s =
-        (marks ? group_marks : group_plain)(st->group->host, field->name, field->column, &p->column);
+    const int marks = a->way == GROUP_BY_STATE && a->state == GROUP_COUNT, is_keys = a->way == GROUP_BY_KEYS;
+    cohort_status s = (marks     ? group_marks
+                       : is_keys ? group_codes
+                                 : group_plain)(st->group->host, field->name, field->column, &p->column);
     if (s)
         return s;
+    if (is_keys)
+        return group_pairs_add(st, i, table_column_retain(p->column));
     p->values = factor_column_of(p->column);
-    if (a->way == GROUP_BY_KEYS)
-        return group_part_pairs(st, i, table_column_retain(p->column), st->rows, st->ids);
     if (a->way == GROUP_BY_TEXT && p->values.kind == KEYS_RAW)
         p->values.kind = KEYS_WIDE;
     if (a->state == GROUP_COUNT || is_decimal(a)) { /* nulls alone count, or are loaded */
@@ -351,7 +352,7 @@ cohort_status cohort_group_merge(cohort_group *into, cohort_group *from)
                             "%s: from has other keys, aggregates or options than into", call);
     if (!from->typed)
         return COHORT_OK;
-    s = staged_status(from->context, from->host, group_partial(from, call, &partial));
+    s = staged_status(from->context, from->host, group_partial(from, call, 0, &partial));
     if (!s)
         s = group_take(into, call, from, partial);
     cohort_frame_release(partial);

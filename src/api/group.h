@@ -47,6 +47,10 @@ cohort_status group_keys_frame(struct group_keys *, const char *call, cohort_fra
 cohort_status group_plain(cohort_context *host, const char *name, struct table_column *column,
                           struct table_column **out);
 
+/* The same where values are only to be told from each other: strings in a GPU's memory stay dictionaries. */
+cohort_status group_codes(cohort_context *host, const char *name, struct table_column *column,
+                          struct table_column **out);
+
 /* The same where only nulls are asked for: of strings in a GPU's memory, with any values. */
 cohort_status group_marks(cohort_context *host, const char *name, struct table_column *column,
                           struct table_column **out);
@@ -95,6 +99,15 @@ void group_texts_forget(cohort_context *host, struct group_texts *, struct group
  * is worked on. format_of tells the type of what is aggregated as `i` (ROWS: NULL). */
 typedef const char *group_formats(void *of, uint32_t i);
 cohort_status group_place(struct cohort_group *, cohort_frame *, group_formats *format_of, void *of);
+
+/* A frame that `host` has made, and is taken over, where the context has its frames. */
+cohort_status group_out(cohort_context *context, cohort_context *host, cohort_frame *made,
+                        cohort_frame **out);
+
+/* A frame of `from`, or, if that is NULL, of the context, in the memory of g->host. Strings of `from` may
+ * become dictionaries in the frame itself. */
+cohort_status group_bring(struct cohort_group *g, struct cohort_group *from, cohort_frame *frame,
+                          cohort_frame **own);
 
 /* ---- group.c ------------------------------------------------------------------------------------------- */
 
@@ -145,6 +158,7 @@ struct group_step {
     cohort_frame *keys;
     uint64_t rows;
     void *ids;
+    cohort_group *from; /* whose partial result is taken; NULL: a stranger's, or rows are added */
     struct group_keys_step of;
     struct group_part *part; /* one an aggregate */
 };
@@ -160,11 +174,7 @@ cohort_status group_step_ready(struct group_step *);
 /* 0: everything is as it was before the call. */
 void group_step_close(struct group_step *, int keep);
 
-/* Pairs for a part: the groups' numbers of n rows beside a column, which is taken over. */
-cohort_status group_part_pairs(struct group_step *, uint32_t i, struct table_column *column, uint64_t n,
-                               const uint32_t *ids);
-
-/* Whether the backend of the object's context folds the aggregate of a column of this type. */
+/* Whether the object's context itself works on the aggregate of a column of this type. */
 int group_folds(const cohort_group *, uint32_t i, const char *format);
 
 int group_scale_of(const char *format); /* digits behind a decimal's point; of other formats and NULL 0 */
@@ -173,17 +183,30 @@ int group_scale_of(const char *format); /* digits behind a decimal's point; of o
 cohort_status group_type(cohort_group *, const char *call, uint32_t i, const char *format);
 void group_types_forget(cohort_group *);
 
+/* ---- group_pairs.c ------------------------------------------------------------------------------------- */
+
+/* What a part brings of distinct values: those of a step's rows, of a column that is taken over; those of an
+ * object whose partial result is taken; those of a partial result's binaries. */
+cohort_status group_pairs_add(struct group_step *, uint32_t i, struct table_column *values);
+cohort_status group_pairs_take(struct group_step *, uint32_t i, cohort_group *from);
+cohort_status group_pairs_in(struct group_step *, uint32_t i, struct table_column *binaries);
+
+/* A binary a group. */
+cohort_status group_pairs_out(cohort_group *, const char *call, struct group_aggregate *,
+                              struct table_column **out);
+
+/* How many distinct values each group has, which is added to its count. */
+cohort_status group_pairs_count(cohort_group *, const char *call, struct group_aggregate *, uint64_t *counts);
+
 /* ---- group_finish.c ------------------------------------------------------------------------------------ */
 
 cohort_status group_texts_column(cohort_group *, const struct group_aggregate *, const char *format,
                                  struct table_column **out);
 
-/* A frame that was made, and is taken over, where the context has its frames. */
-cohort_status group_out(cohort_group *, cohort_frame *made, cohort_frame **out);
-
 /* ---- group_partial.c ----------------------------------------------------------------------------------- */
 
-cohort_status group_partial(cohort_group *, const char *call, cohort_frame **out);
+/* packed 0: for group_take in this process, which needs no distinct values in it. */
+cohort_status group_partial(cohort_group *, const char *call, int packed, cohort_frame **out);
 
 /* A partial result: what group_partial has made of `from`, or, if that is NULL, a frame of the context's. */
 cohort_status group_take(cohort_group *into, const char *call, cohort_group *from, cohort_frame *partial);

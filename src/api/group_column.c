@@ -128,6 +128,22 @@ cohort_status group_plain(cohort_context *host, const char *name, struct table_c
     return s;
 }
 
+cohort_status group_codes(cohort_context *host, const char *name, struct table_column *column,
+                          struct table_column **out)
+{
+    struct table_column *flat;
+    *out = NULL;
+    cohort_status s = table_column_flat(host, column, &flat);
+    if (s)
+        return s;
+    if (host->backend->own_memory != MEMORY_HOST && is_text_dictionary(flat))
+        *out = table_column_retain(flat);
+    else
+        s = group_plain(host, name, flat, out);
+    table_column_release(flat);
+    return s;
+}
+
 cohort_status group_marks(cohort_context *host, const char *name, struct table_column *column,
                           struct table_column **out)
 {

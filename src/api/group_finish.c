@@ -175,25 +175,6 @@ static cohort_status overflow(cohort_group *g, const struct group_aggregate *a, 
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
-static cohort_status count_pairs(cohort_group *g, const char *call, struct group_aggregate *a,
-                                 struct table_column *c)
-{
-    uint64_t *counts = (uint64_t *)(uintptr_t)c->piece[0].data;
-    cohort_frame *pairs;
-    struct table_column *ids = NULL;
-    for (uint64_t i = 0; i < g->of.count; i++)
-        set_valid(c, i);
-    cohort_status s = group_keys_frame(&a->distinct, call, &pairs);
-    if (s)
-        return s;
-    s = table_column_flat(g->host, pairs->field[0].column, &ids);
-    if (!s)
-        s = g->host->backend->keys->count(g->host, ids->piece[0].data, ids->rows, g->of.count, counts);
-    table_column_release(ids);
-    cohort_frame_release(pairs);
-    return s;
-}
-
 static enum group_form form_of(const struct group_aggregate *a)
 {
     switch (a->op) {
@@ -237,12 +218,13 @@ static cohort_status aggregate_column(cohort_group *g, const char *call, struct 
     uint64_t n = g->of.count;
     char own[FORMAT_BYTES];
     const char *format = result_format(a, own);
+    const int is_keys = a->way == GROUP_BY_KEYS;
     if (a->way == GROUP_BY_TEXT)
         return group_texts_column(g, a, format, out);
     cohort_status s =
-        table_column_room(g->host, format, n, (n + 1) * (a->state == GROUP_WIDE ? 16 : 8), 1, out);
-    if (!s && a->way == GROUP_BY_KEYS)
-        s = count_pairs(g, call, a, *out);
+        table_column_room(g->host, format, n, (n + 1) * (a->state == GROUP_WIDE ? 16 : 8), !is_keys, out);
+    if (!s && is_keys)
+        s = group_pairs_count(g, call, a, (uint64_t *)(uintptr_t)(*out)->piece[0].data);
     else if (!s)
         s = state_values(g, a, keys, *out);
     if (s) {
@@ -289,32 +271,6 @@ static cohort_status in_order(cohort_group *g, cohort_frame *keys, cohort_frame 
     return COHORT_OK;
 }
 
-/* On a GPU strings and binaries are dictionaries: here each row has a value of its own. */
-static cohort_status as_dictionary(cohort_context *host, struct table_column **column)
-{
-    struct table_column *c = NULL;
-    cohort_status s = table_column_by_row(host, *column, &c);
-    if (s)
-        return s;
-    table_column_release(*column);
-    *column = c;
-    return COHORT_OK;
-}
-
-cohort_status group_out(cohort_group *g, cohort_frame *made, cohort_frame **out)
-{
-    cohort_status s = COHORT_OK;
-    for (uint32_t i = 0; !s && g->host != g->context && i < made->columns; i++) {
-        struct table_column **c = &made->field[i].column;
-        if (!(*c)->is_dictionary && (*c)->type.layout >= TABLE_OFFSETS_32)
-            s = as_dictionary(g->host, c);
-    }
-    if (!s)
-        return staged_out(g->context, g->host, made, out);
-    cohort_frame_release(made);
-    return staged_status(g->context, g->host, s);
-}
-
 static cohort_status finish(cohort_group *g, const char *call, uint32_t flags, cohort_frame **made)
 {
     cohort_frame *keys = NULL;
@@ -347,5 +303,5 @@ cohort_status cohort_group_finish(cohort_group *group, uint32_t flags, cohort_fr
         return context_fail(group->context, COHORT_RANGE, "%s: flags is %u; only COHORT_SORTED (1) is known",
                             call, flags);
     s = staged_status(group->context, group->host, finish(group, call, flags, &made));
-    return s ? s : group_out(group, made, out);
+    return s ? s : group_out(group->context, group->host, made, out);
 }

@@ -1,5 +1,5 @@
 /* group_place.c: in whose memory a group object lies: its context's, if the keys are words and there is a
- * kernel for each aggregate; else the helper's. */
+ * kernel for each aggregate; else the helper's. And frames on their way from one to the other. */
 #include "group.h"
 
 #include <stdlib.h>
@@ -60,4 +60,45 @@ cohort_status group_place(cohort_group *g, cohort_frame *frame, group_formats *f
     if (!s)
         g->host = host;
     return staged_status(g->context, host, s);
+}
+
+/* ---- frames -------------------------------------------------------------------------------------------- */
+
+/* On a GPU strings and binaries are dictionaries: here each row has a value of its own. */
+static cohort_status as_dictionary(cohort_context *host, struct table_column **column)
+{
+    struct table_column *c = NULL;
+    cohort_status s = table_column_by_row(host, *column, &c);
+    if (s)
+        return s;
+    table_column_release(*column);
+    *column = c;
+    return COHORT_OK;
+}
+
+cohort_status group_out(cohort_context *context, cohort_context *host, cohort_frame *made, cohort_frame **out)
+{
+    cohort_status s = COHORT_OK;
+    for (uint32_t i = 0; !s && host != context && i < made->columns; i++) {
+        struct table_column **c = &made->field[i].column;
+        if (!(*c)->is_dictionary && (*c)->type.layout >= TABLE_OFFSETS_32)
+            s = as_dictionary(host, c);
+    }
+    if (!s)
+        return staged_out(context, host, made, out);
+    cohort_frame_release(made);
+    return staged_status(context, host, s);
+}
+
+cohort_status group_bring(cohort_group *g, cohort_group *from, cohort_frame *frame, cohort_frame **own)
+{
+    cohort_context *host = from ? from->host : g->context;
+    *own = NULL;
+    if (host == g->host)
+        *own = cohort_frame_retain(frame);
+    else if (host == g->context)
+        return staged_in(g->context, g->host, frame, own);
+    else
+        return group_out(g->context, host, cohort_frame_retain(frame), own);
+    return COHORT_OK;
 }

@@ -70,8 +70,11 @@ int group_folds(const cohort_group *g, uint32_t i, const char *format)
     struct group_aggregate like = g->aggregate[i];
     if (format && !table_type_parse(format, &like.type))
         return 0;
-    return choose(g, &like) && like.way == GROUP_BY_STATE &&
-           g->context->backend->group->states >> like.state & 1;
+    if (!choose(g, &like))
+        return 0;
+    /* of words, or of strings, which are dictionaries there */
+    const int can_number = like.type.layout != TABLE_FIXED || like.type.bytes <= 8;
+    return like.way == GROUP_BY_STATE || (like.way == GROUP_BY_KEYS && can_number);
 }
 
 cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const char *format)
@@ -178,38 +181,6 @@ static void forget_states(cohort_group *g, const struct group_aggregate *a, stru
     if (p->states != a->states)
         pool_give(g->host, p->states);
     p->states = NULL;
-}
-
-cohort_status group_part_pairs(struct group_step *st, uint32_t i, struct table_column *column, uint64_t n,
-                               const uint32_t *ids)
-{
-    cohort_group *g = st->group;
-    struct group_part *p = &st->part[i];
-    cohort_array array = {"group", COHORT_U32, 0, ids, NULL};
-    cohort_frame *groups = NULL, *pairs = NULL;
-    uint8_t *valid = zeroed(n / 8 + 1, 1);
-    if (!valid) {
-        table_column_release(column);
-        return no_memory(g->host, st->call, n, "rows of a bitmap");
-    }
-    for (uint64_t k = 0; k < n; k++)
-        valid[k / 8] |= (uint8_t)((ids[k] != KEYS_NO_ID) << (k & 7));
-    array.validity = valid;
-    cohort_status s = cohort_frame_create(g->host, n, 1, &array, &groups);
-    free(valid);
-    if (!s && !(pairs = frame_new(g->host, n, 2)))
-        s = COHORT_NO_MEMORY;
-    if (!s)
-        s = frame_put(pairs, 0, "group", table_column_retain(groups->field[0].column));
-    if (!s)
-        s = frame_put(pairs, 1, g->aggregate[i].column, column);
-    else
-        table_column_release(column);
-    cohort_frame_release(groups);
-    if (!s)
-        s = pool_take(g->host, n * 4, &p->pair_ids);
-    p->pairs = pairs;
-    return s ? s : group_keys_add(&g->aggregate[i].distinct, st->call, pairs, p->pair_ids, &p->distinct);
 }
 
 cohort_status group_step_ready(struct group_step *st)

@@ -36,7 +36,6 @@ struct group_values {
 };
 
 struct group_backend {
-    uint32_t states; /* a bit each that there is something for */
     /* Folds and merges may fail, and leave states that are neither before nor behind: they are to be given
      * states that nobody has yet. */
     int may_fail;

@@ -492,7 +492,6 @@ static cohort_status cpu_group_check(cohort_context *context, uint32_t state, co
 }
 
 const struct group_backend cpu_group_backend = {
-    .states = ~0u,
     .out = cpu_group_out,
     .check = cpu_group_check,
     .fold = cpu_group_fold,

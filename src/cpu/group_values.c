@@ -7,48 +7,6 @@
 
 #define GRAIN (1u << 13) /* groups; a multiple of 64 */
 
-/* ---- numbers ------------------------------------------------------------------------------------------- */
-
-static double sqrt_of(double x)
-{
-    if (!(x > 0) || x > 1.7976931348623157e308)
-        return x > 0 || x == 0 || x != x ? x : x - x; /* below 0: rounding */
-    uint64_t bits;
-    int scaled = x < 0x1p-1000;
-    x *= scaled ? 0x1p108 : 1;
-    memcpy(&bits, &x, 8);
-    bits = (bits >> 1) + (1023ull << 51);
-    double r;
-    memcpy(&r, &bits, 8);
-    for (int i = 0; i < 5; i++) /* each step of Newton's doubles the digits */
-        r = 0.5 * (r + x / r);
-    return scaled ? r * 0x1p-54 : r;
-}
-
-/* ---- a state as a value -------------------------------------------------------------------------------- */
-
-static double variance(const struct group_moments *m)
-{
-    double n = (double)m->count, squares = m->squares - m->sum * m->sum / n;
-    return (squares < 0 ? 0 : squares) / (n - 1);
-}
-
-static int value_of(const struct group_values *v, const void *state, uint64_t *word)
-{
-    const struct group_moments *moments = state;
-    co_u64 told = 0;
-    if (v->told.state != GROUP_MOMENTS) {
-        int is = group_state_told(&v->told, state, &told);
-        *word = told;
-        return is;
-    }
-    if (moments->count < 2)
-        return 0;
-    double of = variance(moments);
-    *word = group_bits(v->told.form == GROUP_AS_ROOT ? sqrt_of(of) : of);
-    return 1;
-}
-
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
 /* Where there is no value the word is 0. Which are there. */
@@ -57,10 +15,11 @@ static uint64_t load(struct group_values *v, uint64_t first, uint32_t count, uin
     uint64_t bytes = group_state_bytes(v->told.state), there = 0;
     const char *state = (const char *)v->states + first * bytes;
     for (uint32_t i = 0; i < count; i++) {
-        int is = value_of(v, state + i * bytes, &words[i]);
+        co_u64 word = 0;
+        int is = group_state_told(&v->told, state + i * bytes, &word);
         if (is < 0)
             co_min64(&v->overflow, first + i);
-        words[i] = is > 0 ? words[i] : 0;
+        words[i] = is > 0 ? word : 0;
         there |= (uint64_t)(is > 0) << i;
     }
     return there;

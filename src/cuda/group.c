@@ -1,5 +1,5 @@
 /* cuda/group.c: groups on a GPU: which kernels fold rows and states into states, and tell them
- * (kernels/group.cu). Variances are folded in the host's memory: api/staged.c sees to it. */
+ * (kernels/group.cu, kernels/group_merge.cu). */
 #include "backend/group.h"
 
 #include "keys.h"
@@ -18,6 +18,11 @@ static cohort_status take_best(cohort_context *context, uint64_t groups, void **
 static int is_end(uint32_t state)
 {
     return state == GROUP_FIRST || state == GROUP_LAST;
+}
+
+static int has_best(uint32_t state)
+{
+    return is_end(state) || state == GROUP_EXACT || state == GROUP_MOMENTS;
 }
 
 /* Bytes of a block's table with one place a group. */
@@ -39,6 +44,23 @@ static cohort_status fold_rows(cohort_context *context, struct group_fold_step *
                            (unsigned)bytes * step->places, step);
 }
 
+/* What is to be known of all rows before the first is folded: of EXACT the highest digits; of MOMENTS the
+ * first values. */
+static cohort_status fold_before(cohort_context *context, struct group_fold_step *step)
+{
+    struct group_fold_step first = *step;
+    cohort_status s = COHORT_OK;
+    if (step->state == GROUP_EXACT) {
+        s = gpu_launch(context, "group_tops", step->n, step);
+        return s ? s : gpu_launch(context, "group_lift", step->groups, step);
+    }
+    if (step->state != GROUP_MOMENTS)
+        return COHORT_OK;
+    first.state = GROUP_FIRST;
+    s = fold_rows(context, &first);
+    return s ? s : gpu_launch(context, "group_shift", step->groups, step);
+}
+
 static cohort_status fold_one(cohort_context *context, const struct group_batch *b,
                               const struct group_fold *f)
 {
@@ -48,16 +70,16 @@ static cohort_status fold_one(cohort_context *context, const struct group_batch 
                                    .groups = b->groups,
                                    .state = f->state,
                                    .rows = f->rows != 0,
-                                   .states = f->states};
+                                   .states = f->states,
+                                   .decimal = f->decimal != 0,
+                                   .scale = f->scale};
     void *best = NULL;
     cohort_status s = COHORT_OK;
-    if (is_end(f->state) || f->state == GROUP_EXACT)
+    if (has_best(f->state))
         s = take_best(context, b->groups, &best);
     step.best = best;
-    if (!s && f->state == GROUP_EXACT)
-        s = gpu_launch(context, "group_tops", b->n, &step);
-    if (!s && f->state == GROUP_EXACT)
-        s = gpu_launch(context, "group_lift", b->groups, &step);
+    if (!s)
+        s = fold_before(context, &step);
     if (!s)
         s = fold_rows(context, &step);
     if (!s && is_end(f->state))
@@ -94,10 +116,12 @@ static cohort_status merge_states(cohort_context *context, struct group_merge_st
     struct group_fold_step lift = {
         .groups = step->groups, .state = step->state, .states = step->to, .best = step->best};
     cohort_status s = COHORT_OK;
-    if (step->state == GROUP_EXACT)
+    if (step->state == GROUP_EXACT || step->state == GROUP_MOMENTS)
         s = gpu_launch(context, "group_merge_tops", step->n, step);
     if (!s && step->state == GROUP_EXACT)
         s = gpu_launch(context, "group_lift", step->groups, &lift);
+    if (!s && step->state == GROUP_MOMENTS)
+        s = gpu_launch(context, "group_merge_shift", step->groups, step);
     if (!s)
         s = gpu_launch(context, "group_merge", step->n, step);
     if (!s && is_end(step->state))
@@ -111,7 +135,7 @@ static cohort_status cuda_group_merge(cohort_context *context, uint32_t state, v
     struct group_merge_step step = {.ids = ids, .n = n, .groups = groups, .state = state, .to = to};
     void *own = NULL, *best = NULL;
     cohort_status s = n ? aligned(context, &from, n * group_state_bytes(state), &own) : COHORT_OK;
-    if (!s && (is_end(state) || state == GROUP_EXACT))
+    if (!s && has_best(state))
         s = take_best(context, groups, &best);
     step.from = from;
     step.best = best;
@@ -162,9 +186,10 @@ static cohort_status cuda_group_values(cohort_context *context, struct group_val
                                      .to = v->data,
                                      .validity = (co_u32 *)(void *)v->validity};
     struct table_found seen = {0, ~0ull};
+    const int wide = v->told.state == GROUP_WIDE && v->told.form != GROUP_AS_MEAN;
     cohort_status s = gpu_found_begin(context, &step.found);
     if (!s)
-        s = gpu_launch(context, "group_values", v->n, &step);
+        s = gpu_launch(context, wide ? "group_values_wide" : "group_values", v->n, &step);
     if (step.found)
         s = gpu_found_end(context, step.found, s, &seen);
     v->nulls = seen.count;
@@ -173,7 +198,6 @@ static cohort_status cuda_group_values(cohort_context *context, struct group_val
 }
 
 const struct group_backend cuda_group_backend = {
-    .states = ~(1u << GROUP_MOMENTS | 1u << GROUP_WIDE),
     .may_fail = 1,
     .fold = cuda_group_fold,
     .merge = cuda_group_merge,

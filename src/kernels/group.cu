@@ -1,48 +1,35 @@
-/* group.cu: rows folded into the states of their groups, states into states, and states as columns. A lane a
- * row, or a group.
+/* group.cu: rows folded into the states of their groups, and states as columns. A lane a row, or a group.
  *
  * Many lanes have rows of one group. What they do to its state are additions, maxima and bits that are set,
  * by atomic operations, whose order does not matter, but for sums of floats that are not to be reproducible.
- * Sums of integers have 128 bits: who makes the low word run over adds one to the high one. The first and
- * last of a group are found as numbers of rows, by a maximum, and fetched by a lane a group in a launch
+ * Sums of integers have 128 bits, of decimals 192: who makes a word run over adds one to the next. The first
+ * and last of a group are found as numbers of rows, by a maximum, and fetched by a lane a group in a launch
  * behind. Reproducible sums go by three launches: the highest digit of each group; bins are moved up to it;
- * then the digits of all rows go to bins that do not move.
+ * then the digits of all rows go to bins that do not move. Variances first look for the first row of each
+ * group, whose value all others are compared with.
  *
  * Where groups are few a block has a table of them in shared memory, each group in several places, so that
  * lanes side by side do not wait for each other: words of 4 bytes, which have atomic additions of their own
  * there. At its end it goes into the states. */
+#include "group_words.h"
 #include "keys_value.h"
-#include "shape/group_step.h"
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- a row's value ------------------------------------------------------------------------------------- */
 
-/* A sum of 128 bits, of which `above` is the high word of what is added. */
-CO_INLINE void group_add128(co_u64 *low, co_u64 *high, co_u64 word, co_u64 above)
+/* A word of the decimal of row i: 0 the low one, 1 the high one. */
+CO_INLINE co_u64 group_decimal_word(const struct group_fold_step *s, co_u64 i, co_u32 which)
 {
-    co_u64 old = co_add64(low, word);
-    above += old + word < old;
-    if (above)
-        co_add64(high, above);
+    return co_read64((const co_u64 *)s->column.data + 2 * i + which);
 }
 
-CO_INLINE void group_raise64(co_u64 *at, co_u64 word)
+/* The decimal as the bits of a double. */
+CO_INLINE co_u64 group_decimal_at(const struct group_fold_step *s, co_u64 i)
 {
-    if (co_load64(at) < word)
-        co_max64(at, word);
+    const co_u64 low = group_decimal_word(s, i, 0), high = group_decimal_word(s, i, 1);
+    return group_bits(group_decimal(low, high, s->scale));
 }
 
-CO_INLINE void group_mark64(co_u64 *at, co_u64 bits)
-{
-    if ((co_load64(at) & bits) != bits)
-        co_or64(at, bits);
-}
-
-CO_INLINE co_u64 *group_at(void *states, co_u32 state, co_u64 group)
-{
-    return (co_u64 *)states + group * (group_state_bytes(state) / 8);
-}
-
-/* The word of row i as its state wants it. 0: it is no value. */
+/* The word of row i as its state wants it; of WIDE, whose values have two, the row. 0: it is no value. */
 CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *word)
 {
     const co_u32 kind = s->column.kind, bytes = s->column.bytes;
@@ -58,11 +45,17 @@ CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *w
     case GROUP_EXACT:
         *word = group_double(kind, bytes, own);
         return 1;
+    case GROUP_MOMENTS:
+        *word = s->decimal ? group_decimal_at(s, i) : group_double(kind, bytes, own);
+        return 1;
     case GROUP_MIN:
         *word = ~group_ordered(kind, bytes, own);
         return 1;
     case GROUP_MAX:
         *word = group_ordered(kind, bytes, own);
+        return 1;
+    case GROUP_WIDE:
+        *word = i;
         return 1;
     case GROUP_FIRST:
         *word = ~i;
@@ -76,16 +69,7 @@ CO_INLINE int group_word_of(const struct group_fold_step *s, co_u64 i, co_u64 *w
     }
 }
 
-CO_INLINE co_u32 group_of(const co_u32 *ids, co_u64 n, co_u64 i)
-{
-    return i < n ? co_read32(ids + i) : KEYS_NO_ID;
-}
-
 /* ---- a row into its group's state ---------------------------------------------------------------------- */
-
-/* The words of a state of shape/group.h: EXACT has low[3], high[3], top and special in one word, count. */
-#define GROUP_EXACT_TOP   ((GROUP_BINS + GROUP_BINS) * 2)
-#define GROUP_EXACT_COUNT (GROUP_BINS + GROUP_BINS + 1)
 
 CO_INLINE void group_fold_exact(co_u64 *to, co_u64 bits)
 {
@@ -100,6 +84,21 @@ CO_INLINE void group_fold_exact(co_u64 *to, co_u64 bits)
         if (group_digit_kept(&d, k, top, &bin))
             group_add128(to + bin, to + GROUP_BINS + bin, d.negative ? 0 - d.digit[k] : d.digit[k],
                          d.negative ? ~0ull : 0);
+}
+
+CO_INLINE void group_fold_moments(co_u64 *to, co_u64 bits)
+{
+    const double d = group_real(bits) - group_real(co_read64(to));
+    co_add_real64(to + 1, group_bits(d));
+    co_add_real64(to + 2, group_bits(d * d));
+    co_add64(to + GROUP_MOMENTS_COUNT, 1);
+}
+
+CO_INLINE void group_fold_wide(const struct group_fold_step *s, co_u64 *to, co_u64 row)
+{
+    const co_u64 high = group_decimal_word(s, row, 1);
+    group_add192(to, group_decimal_word(s, row, 0), high, 0 - (high >> 63));
+    co_add64(to + GROUP_WIDE_COUNT, 1);
 }
 
 CO_INLINE void group_fold_row(const struct group_fold_step *s, co_u32 group, co_u64 word)
@@ -119,6 +118,12 @@ CO_INLINE void group_fold_row(const struct group_fold_step *s, co_u32 group, co_
         return;
     case GROUP_EXACT:
         group_fold_exact(to, word);
+        return;
+    case GROUP_MOMENTS:
+        group_fold_moments(to, word);
+        return;
+    case GROUP_WIDE:
+        group_fold_wide(s, to, word);
         return;
     case GROUP_MIN:
     case GROUP_MAX:
@@ -148,8 +153,8 @@ CO_KERNEL(group_fold, struct group_fold_step)
 /* ---- few groups: a block's table ----------------------------------------------------------------------- */
 
 struct group_table {
-    co_u64 *word; /* all ones.. of each place of each group: `all` */
-    co_u32 *half; /* fields of `all` */
+    co_u64 *word; /* fields of `all`: one of each place of each group */
+    co_u32 *half; /* the same */
     co_u32 all;
 };
 
@@ -174,6 +179,27 @@ CO_INLINE void group_few_exact(const struct group_fold_step *s, co_u32 *half, co
     for (co_u32 k = 0; k < 3; k++)
         if (group_digit_kept(&d, k, top, &bin))
             group_few_add(half + (2 + 2 * bin) * all, all, d.negative ? 0 - d.digit[k] : d.digit[k]);
+}
+
+/* Of the four quarters of 4 bytes each has a sum, the last one with its sign. */
+CO_INLINE void group_few_wide(const struct group_fold_step *s, co_u32 *half, co_u32 all, co_u64 row)
+{
+    for (co_u32 k = 0; k < 4; k++) {
+        const co_u64 word = group_decimal_word(s, row, k / 2);
+        const co_u64 quarter = k == 3   ? (co_u64)((long long)word >> 32)
+                               : k == 1 ? word >> 32
+                                        : word & 0xffffffffu;
+        group_few_add(half + 2 * k * all, all, quarter);
+    }
+}
+
+CO_INLINE void group_few_moments(const struct group_fold_step *s, co_u64 *word, co_u32 all, co_u32 group,
+                                 co_u64 bits)
+{
+    const double shift = group_real(co_read64(group_at(s->states, GROUP_MOMENTS, group)));
+    const double d = group_real(bits) - shift;
+    co_add_real64(word, group_bits(d));
+    co_add_real64(word + all, group_bits(d * d));
 }
 
 CO_INLINE void group_few_row(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
@@ -205,6 +231,12 @@ CO_INLINE void group_few_row(const struct group_fold_step *s, const struct group
     case GROUP_EXACT:
         group_few_exact(s, half, all, group, word);
         break;
+    case GROUP_MOMENTS:
+        group_few_moments(s, t->word + at, all, group, word);
+        break;
+    case GROUP_WIDE:
+        group_few_wide(s, half + all, all, word);
+        break;
     default:
         break;
     }
@@ -222,6 +254,27 @@ CO_INLINE co_u64 group_few_sum(const struct group_fold_step *s, const struct gro
     return sum;
 }
 
+/* The sums of the quarters, each where it belongs. */
+CO_INLINE void group_few_quarters(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
+                                  co_u64 *to)
+{
+    for (co_u32 k = 0; k < 4; k++) {
+        const co_u64 sum = group_few_sum(s, t, group, 1 + 2 * k), sign = 0 - (sum >> 63);
+        const co_u64 low = k & 1 ? sum << 32 : sum, high = k & 1 ? (co_u64)((long long)sum >> 32) : sign;
+        group_add192(to, k < 2 ? low : 0, k < 2 ? high : low, k < 2 ? sign : high);
+    }
+}
+
+/* What a group has in word k, of all places, as a sum of doubles. */
+CO_INLINE co_u64 group_few_reals(const struct group_fold_step *s, const struct group_table *t, co_u32 group,
+                                 co_u32 k)
+{
+    double sum = 0;
+    for (co_u32 at = group * s->places; at < (group + 1) * s->places; at++)
+        sum += group_real(co_read64(t->word + k * t->all + at));
+    return group_bits(sum);
+}
+
 /* What a group has in a block's table goes to its state: of words the greatest, or their sum. */
 CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group_table *t, co_u32 group)
 {
@@ -229,10 +282,7 @@ CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group
     co_u32 special = 0;
     for (co_u32 at = group * s->places; at < (group + 1) * s->places; at++) {
         co_u64 own = t->word ? co_read64(t->word + at) : 0;
-        if (s->state == GROUP_FLOATS)
-            word = group_bits(group_real(word) + group_real(own));
-        else
-            word = own > word ? own : word;
+        word = own > word ? own : word;
         count += t->half ? co_read32(t->half + at) : 0;
         special |= s->state == GROUP_EXACT ? co_read32(t->half + t->all + at) : 0;
     }
@@ -249,7 +299,9 @@ CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group
         return;
     }
     if (s->state == GROUP_FLOATS)
-        co_add_real64(to, word);
+        co_add_real64(to, group_few_reals(s, t, group, 0));
+    for (co_u32 k = 0; s->state == GROUP_MOMENTS && k < 2; k++)
+        co_add_real64(to + 1 + k, group_few_reals(s, t, group, k));
     if (s->state == GROUP_SUM) {
         word = group_few_sum(s, t, group, 1);
         group_add128(to, to + 1, word, 0 - (word >> 63));
@@ -258,6 +310,8 @@ CO_INLINE void group_few_end(const struct group_fold_step *s, const struct group
         word = group_few_sum(s, t, group, 3);
         group_add128(to, to + 1, word << 32, (co_u64)((long long)word >> 32));
     }
+    if (s->state == GROUP_WIDE)
+        group_few_quarters(s, t, group, to);
     for (co_u32 bin = 0; s->state == GROUP_EXACT && bin < GROUP_BINS; bin++) {
         word = group_few_sum(s, t, group, 2 + 2 * bin);
         group_add128(to + bin, to + GROUP_BINS + bin, word, 0 - (word >> 63));
@@ -327,6 +381,19 @@ CO_KERNEL(group_lift, struct group_fold_step)
     }
 }
 
+/* The first value of a group that had none is its shift. */
+CO_KERNEL(group_shift, struct group_fold_step)
+{
+    CO_EACH_WARP (base, args->groups) {
+        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
+        co_u64 *to = group_at(args->states, GROUP_MOMENTS, group), word;
+        if (!best || co_read64(to + GROUP_MOMENTS_COUNT))
+            continue;
+        group_word_of(args, ~best, &word);
+        co_write64(to, word);
+    }
+}
+
 /* The values of first and last rows. */
 CO_KERNEL(group_ends, struct group_fold_step)
 {
@@ -337,95 +404,6 @@ CO_KERNEL(group_ends, struct group_fold_step)
         if (!best || (args->state == GROUP_FIRST && co_read64(to + 1)))
             continue;
         co_write64(to, keys_value(&args->column, args->state == GROUP_FIRST ? ~best : best - 1, &state));
-        co_write64(to + 1, 1);
-    }
-}
-
-/* ---- states into states -------------------------------------------------------------------------------- */
-
-CO_INLINE void group_merge_exact(co_u64 *to, const co_u64 *from)
-{
-    const co_u32 top = co_read32((co_u32 *)to + GROUP_EXACT_TOP);
-    const co_u32 own = co_read32((const co_u32 *)from + GROUP_EXACT_TOP);
-    const co_u32 special = co_read32((const co_u32 *)from + GROUP_EXACT_TOP + 1);
-    co_add64(to + GROUP_EXACT_COUNT, co_read64(from + GROUP_EXACT_COUNT));
-    if (special)
-        co_or32((co_u32 *)to + GROUP_EXACT_TOP + 1, special);
-    for (co_u32 k = 0; own && k < GROUP_BINS; k++)
-        if (k + own >= top)
-            group_add128(to + k + own - top, to + GROUP_BINS + k + own - top, co_read64(from + k),
-                         co_read64(from + GROUP_BINS + k));
-}
-
-CO_INLINE void group_merge_state(const struct group_merge_step *s, co_u32 group, co_u64 i)
-{
-    const co_u64 *from = s->from + i * (group_state_bytes(s->state) / 8);
-    co_u64 *to = group_at(s->to, s->state, group);
-    co_u64 word = co_read64(from);
-    switch (s->state) {
-    case GROUP_COUNT:
-        co_add64(to, word);
-        return;
-    case GROUP_SUM:
-        group_add128(to, to + 1, word, co_read64(from + 1));
-        co_add64(to + 2, co_read64(from + 2));
-        return;
-    case GROUP_FLOATS:
-        co_add_real64(to, word);
-        co_add64(to + 1, co_read64(from + 1));
-        return;
-    case GROUP_EXACT:
-        group_merge_exact(to, from);
-        return;
-    case GROUP_MIN:
-    case GROUP_MAX:
-        if (!co_read64(from + 1))
-            return;
-        group_raise64(to, s->state == GROUP_MIN ? ~word : word);
-        group_mark64(to + 1, 1);
-        return;
-    case GROUP_FIRST:
-    case GROUP_LAST:
-        if (co_read64(from + 1))
-            group_raise64(s->best + group, s->state == GROUP_FIRST ? ~i : i + 1);
-        return;
-    default:
-        group_mark64(to, word);
-        return;
-    }
-}
-
-CO_KERNEL(group_merge, struct group_merge_step)
-{
-    CO_EACH_WARP (base, args->n) {
-        co_u64 i = base + co_lane();
-        co_u32 group = group_of(args->ids, args->n, i);
-        if (group != KEYS_NO_ID)
-            group_merge_state(args, group, i);
-    }
-}
-
-CO_KERNEL(group_merge_tops, struct group_merge_step)
-{
-    CO_EACH_WARP (base, args->n) {
-        co_u64 i = base + co_lane();
-        co_u32 group = group_of(args->ids, args->n, i);
-        if (group == KEYS_NO_ID)
-            continue;
-        const co_u64 *from = args->from + i * (group_state_bytes(GROUP_EXACT) / 8);
-        group_raise64(args->best + group, co_read32((const co_u32 *)from + GROUP_EXACT_TOP));
-    }
-}
-
-CO_KERNEL(group_merge_ends, struct group_merge_step)
-{
-    CO_EACH_WARP (base, args->groups) {
-        co_u64 group = base + co_lane(), best = group < args->groups ? co_read64(args->best + group) : 0;
-        co_u64 *to = group_at(args->to, args->state, group);
-        if (!best || (args->state == GROUP_FIRST && co_read64(to + 1)))
-            continue;
-        co_u64 i = args->state == GROUP_FIRST ? ~best : best - 1;
-        co_write64(to, co_read64(args->from + 2 * i));
         co_write64(to + 1, 1);
     }
 }
@@ -463,17 +441,30 @@ CO_KERNEL(group_check, struct group_out_step)
 union group_state_words {
     co_u64 word[sizeof(struct group_exact) / 8];
     struct group_exact exact;
+    struct group_wide wide;
 };
+
+CO_INLINE void group_read_state(const struct group_values_step *s, co_u64 i, union group_state_words *own)
+{
+    const co_u32 words = group_state_bytes(s->told.state) / 8;
+    for (co_u32 k = 0; k < sizeof *own / 8; k++)
+        own->word[k] = k < words ? co_read64(s->states + i * words + k) : 0;
+    if (s->told.state == GROUP_MIN)
+        own->word[0] = ~own->word[0];
+}
 
 CO_INLINE int group_told_at(const struct group_values_step *s, co_u64 i, co_u64 *word)
 {
-    const co_u32 words = group_state_bytes(s->told.state) / 8;
     union group_state_words own;
-    for (co_u32 k = 0; k < sizeof own / 8; k++)
-        own.word[k] = k < words ? co_read64(s->states + i * words + k) : 0;
-    if (s->told.state == GROUP_MIN)
-        own.word[0] = ~own.word[0];
+    group_read_state(s, i, &own);
     return group_state_told(&s->told, &own, word);
+}
+
+CO_INLINE int group_wide_told_at(const struct group_values_step *s, co_u64 i, co_u64 word[2])
+{
+    union group_state_words own;
+    group_read_state(s, i, &own);
+    return group_wide_told(&own.wide, word);
 }
 
 CO_KERNEL(group_values, struct group_values_step)
@@ -486,6 +477,27 @@ CO_KERNEL(group_values, struct group_values_step)
             co_min64(&args->found->first, i);
         word = is > 0 ? word : 0;
         keys_put(args->to, args->width, args->validity, base, active, is > 0, word);
+        nulls += active && is <= 0;
+    }
+    nulls = co_warp_sum(nulls);
+    if (co_lane() == 0 && nulls)
+        co_add64(&args->found->count, nulls);
+}
+
+/* Sums of WIDE, elements of 16 bytes. */
+CO_KERNEL(group_values_wide, struct group_values_step)
+{
+    co_u64 nulls = 0;
+    CO_EACH_WARP (base, args->n) {
+        co_u64 i = base + co_lane(), word[2] = {0, 0};
+        const int active = i < args->n, is = active ? group_wide_told_at(args, i, word) : 0;
+        const co_u32 there = co_ballot(CO_FULL_WARP, is > 0);
+        if (is < 0)
+            co_min64(&args->found->first, i);
+        if (co_lane() == 0)
+            co_write32(args->validity + base / 32, there);
+        for (co_u32 k = 0; active && k < 2; k++)
+            co_write64((co_u64 *)args->to + 2 * i + k, is > 0 ? word[k] : 0);
         nulls += active && is <= 0;
     }
     nulls = co_warp_sum(nulls);

@@ -9,7 +9,8 @@
 #include "shape/table_step.h"
 
 /* Rows into the states of their groups. `best` is by group, and 0 before: of FIRST and LAST the row, turned
- * or counted from 1, so that the greatest is kept; of EXACT the highest digit. */
+ * or counted from 1, so that the greatest is kept; of EXACT the highest digit; of MOMENTS the first row,
+ * turned, whose value is the shift of a group that has none. */
 struct group_fold_step {
     struct keys_look column;
     const co_u32 *ids;
@@ -17,7 +18,9 @@ struct group_fold_step {
     co_u32 state, rows; /* rows: nulls count too, and there is no column */
     void *states;
     co_u64 *best;
-    co_u32 places; /* in shared memory, a group */
+    co_u32 places;  /* in shared memory, a group */
+    co_u32 decimal; /* the column has integers of 16 bytes, and `column` tells their nulls alone */
+    int scale;      /* of these: digits behind the point */
     co_u32 reserved;
 };
 
@@ -58,19 +61,23 @@ CO_INLINE co_u32 group_few_halves(const struct keys_look *c, co_u32 state)
         return 1; /* count */
     case GROUP_SUM:
         return c->bytes == 8 ? 5 : 3; /* count, a sum of two words; of 8 bytes a sum of each half */
+    case GROUP_WIDE:
+        return 9; /* count, a sum of two words of each quarter */
     case GROUP_EXACT:
         return 8; /* count, special, three bins of two words */
     case GROUP_FIRST:
     case GROUP_LAST:
         return 0;
     default:
-        return 1; /* FLOATS: count; MIN, MAX: whether there is any */
+        return 1; /* FLOATS, MOMENTS: count; MIN, MAX: whether there is any */
     }
 }
 
 CO_INLINE co_u32 group_few_words(co_u32 state)
 {
-    return state == GROUP_COUNT || state == GROUP_SUM || state == GROUP_EXACT ? 0 : 1;
+    if (state == GROUP_MOMENTS)
+        return 2; /* sum, squares */
+    return state == GROUP_COUNT || state == GROUP_SUM || state == GROUP_WIDE || state == GROUP_EXACT ? 0 : 1;
 }
 
 #endif

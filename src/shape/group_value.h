@@ -238,6 +238,31 @@ CO_INLINE double group_exact_value(const struct group_exact *x)
     return negative ? -d : d;
 }
 
+/* A root by steps of Newton's, each of which doubles the digits: the same bits everywhere. What is below 0 by
+ * rounding is 0. */
+CO_INLINE double group_root(double x)
+{
+    if (!(x > 0) || x > 1.7976931348623157e308)
+        return x > 0 || x == 0 || x != x ? x : x - x;
+    const int scaled = x < group_power_of_2(-1000);
+    x *= scaled ? group_power_of_2(108) : 1;
+    double r = group_real((group_bits(x) >> 1) + (1023ull << 51));
+    for (int i = 0; i < 5; i++)
+        r = 0.5 * (r + x / r);
+    return scaled ? r * group_power_of_2(-54) : r;
+}
+
+/* The variance of a sample, or its root. 0: there are less than two values. */
+CO_INLINE int group_moments_told(const struct group_told *t, const struct group_moments *m, co_u64 *word)
+{
+    const double n = (double)m->count, squares = m->squares - m->sum * m->sum / n;
+    const double of = (squares < 0 ? 0 : squares) / (n - 1);
+    if (m->count < 2)
+        return 0;
+    *word = group_bits(t->form == GROUP_AS_ROOT ? group_root(of) : of);
+    return 1;
+}
+
 /* 1: *word is the value; 0: it is null; -1: an overflow. */
 CO_INLINE int group_sum_told(const struct group_told *t, const struct group_sum *sum, co_u64 *word)
 {
@@ -278,7 +303,7 @@ CO_INLINE int group_wide_mean(const struct group_told *t, const struct group_wid
     return s->count != 0;
 }
 
-/* The same of any state but MOMENTS, and of WIDE but its mean. */
+/* The same of any state; of WIDE its mean alone. */
 CO_INLINE int group_state_told(const struct group_told *t, const void *state, co_u64 *word)
 {
     const struct group_floats *floats = (const struct group_floats *)state;
@@ -291,6 +316,8 @@ CO_INLINE int group_state_told(const struct group_told *t, const void *state, co
         return group_sum_told(t, (const struct group_sum *)state, word);
     case GROUP_WIDE:
         return group_wide_mean(t, (const struct group_wide *)state, word);
+    case GROUP_MOMENTS:
+        return group_moments_told(t, (const struct group_moments *)state, word);
     case GROUP_FLOATS:
         *word = group_bits(mean ? floats->sum / (double)floats->count : floats->sum);
         return floats->count != 0;

@@ -122,9 +122,10 @@ static cohort_status group_open(cohort_context *context, const struct world *w, 
 {
     static const char *const keys[] = {"k0", "k1", "k2"};
     static const cohort_aggregate aggregates[] = {
-        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL}, {COHORT_AGGREGATE_COUNT, 0, "s", NULL},
-        {COHORT_AGGREGATE_SUM, 0, "v", NULL},   {COHORT_AGGREGATE_MIN, 0, "v", NULL},
-        {COHORT_AGGREGATE_FIRST, 0, "v", NULL}, {COHORT_AGGREGATE_LAST, 0, "v", NULL}};
+        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL},   {COHORT_AGGREGATE_COUNT, 0, "s", NULL},
+        {COHORT_AGGREGATE_SUM, 0, "v", NULL},     {COHORT_AGGREGATE_MIN, 0, "v", NULL},
+        {COHORT_AGGREGATE_FIRST, 0, "v", NULL},   {COHORT_AGGREGATE_LAST, 0, "v", NULL},
+        {COHORT_AGGREGATE_NUNIQUE, 0, "v", NULL}, {COHORT_AGGREGATE_NUNIQUE, 0, "s", NULL}};
     cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
     o.keys = w->keys;
     o.key = keys;

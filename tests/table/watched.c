@@ -76,8 +76,15 @@ cohort_allocator refuser_of(struct refuser *r)
     return (cohort_allocator){refuser_alloc, refuser_free, r};
 }
 
+static int is_unjoined(const struct group_keys *k)
+{
+    return k->pieces > 1 && k->piece[k->pieces - 2]->rows <= 2 * k->piece[k->pieces - 1]->rows;
+}
+
 int watched_unjoined(const cohort_group *g)
 {
-    const struct group_keys *k = &g->of;
-    return k->pieces > 1 && k->piece[k->pieces - 2]->rows <= 2 * k->piece[k->pieces - 1]->rows;
+    int is = is_unjoined(&g->of);
+    for (uint32_t i = 0; i < g->aggregates; i++)
+        is |= is_unjoined(&g->aggregate[i].distinct);
+    return is;
 }

@@ -23,8 +23,8 @@ struct refuser {
 };
 cohort_allocator refuser_of(struct refuser *);
 
-/* An add's last launches make one of pieces of keys. Pieces that do not become one are kept, and the add is
- * all right: whether that is so. */
+/* An add's last launches make one of pieces of keys, or of distinct values. Pieces that do not become one are
+ * kept, and the add is all right: whether that is so. */
 int watched_unjoined(const cohort_group *);
 
 #endif
