@@ -360,16 +360,26 @@ static void numbers(struct test *t)
 
 /* ---- what fails ---------------------------------------------------------------------------------------- */
 
-/* A frame goes into the object: it is added, or, the third one, taken from a part. */
+/* A frame goes into the object: it is added, or, the third one, taken from a part; packed: by its partial
+ * result. */
 static cohort_status step(cohort_context *context, const struct input *w, uint32_t k, cohort_group *g,
-                          cohort_group *part)
+                          cohort_group *part, int packed)
 {
-    return k == 2 ? cohort_group_merge(g, part) : add(context, w, k, g);
+    cohort_frame *partial = NULL;
+    if (k < 2)
+        return add(context, w, k, g);
+    if (!packed)
+        return cohort_group_merge(g, part);
+    cohort_status s = cohort_group_partial(part, &partial);
+    if (!s)
+        s = cohort_group_merge_partial(g, partial);
+    cohort_frame_release(partial);
+    return s;
 }
 
 /* A launch of the second add fails, and one of a merge; the same call made again makes good, and nothing
  * counts twice. */
-static void launches(struct test *t)
+static void refuse_launches(struct test *t, int packed)
 {
     for (uint64_t refused = 1, whole = 0; !whole; refused++) {
         struct input w = input_open(t, 150, refused % 2 ? 3 : 200);
@@ -383,7 +393,7 @@ static void launches(struct test *t)
         for (uint32_t k = 0; k < ADDS; k++) {
             if (k) {
                 watched_begin(t->context, refused);
-                cohort_status s = step(t->context, &w, k, g, part);
+                cohort_status s = step(t->context, &w, k, g, part, packed);
                 watched_end();
                 whole &= watched.launches < refused;
                 CHECKF(t, s ? watched.launches >= refused : watched.launches < refused || watched_unjoined(g),
@@ -392,7 +402,7 @@ static void launches(struct test *t)
                 if (!s)
                     continue;
             }
-            OK(t, step(t->context, &w, k, g, part));
+            OK(t, step(t->context, &w, k, g, part, packed));
         }
         check(t, g, &due);
         cohort_group_destroy(g);
@@ -402,8 +412,14 @@ static void launches(struct test *t)
     }
 }
 
+static void launches(struct test *t)
+{
+    refuse_launches(t, 0);
+    refuse_launches(t, 1);
+}
+
 /* Each allocation is refused once; the calls after it are made again. */
-static void refused(struct test *t)
+static void refuse_memory(struct test *t, int packed)
 {
     for (uint64_t k = 0, whole = 0; !whole; k++) {
         struct input w = input_open(t, 150, k % 2 ? 3 : 200);
@@ -422,11 +438,11 @@ static void refused(struct test *t)
         refuser.calls = 0;
         refuser.refused = k + 1;
         for (uint32_t i = 0; i < ADDS; i++) {
-            cohort_status s = step(context, &w, i, g, part);
+            cohort_status s = step(context, &w, i, g, part, packed);
             CHECKF(t, !s || s == COHORT_NO_MEMORY, "allocation %llu: %s", (unsigned long long)k,
                    cohort_message(context));
             if (s)
-                OK(t, step(context, &w, i, g, part));
+                OK(t, step(context, &w, i, g, part, packed));
         }
         whole = refuser.calls <= k;
         check(t, g, &due);
@@ -437,6 +453,12 @@ static void refused(struct test *t)
         test_ledger_check(t, &ledger);
         input_close(&w);
     }
+}
+
+static void refused(struct test *t)
+{
+    refuse_memory(t, 0);
+    refuse_memory(t, 1);
 }
 
 const struct test_case test_cases[] = {
