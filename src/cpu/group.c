@@ -25,6 +25,7 @@
 struct job {
     const struct group_batch *batch;
     uint64_t ranges; /* of groups */
+    enum cpu_level level;
 };
 
 /* ---- a block of rows ----------------------------------------------------------------------------------- */
@@ -65,10 +66,10 @@ static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t
 
 /* The values of the picked rows, of decimals their numbers, and their states; 0: none is null, and there
  * are no states. */
-static int load_picked(const struct picked *p, const struct group_fold *f, uint64_t begin, uint32_t count,
-                       uint64_t *words, uint8_t *states)
+static int load_picked(const struct picked *p, const struct group_fold *f, enum cpu_level level,
+                       uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states)
 {
-    const int some = !f->rows && keys_load(&f->column, begin, count, words, states);
+    const int some = !f->rows && group_load(&f->column, level, begin, count, words, states);
     for (uint32_t i = 0; f->decimal && i < count; i++)
         words[i] = begin + i;
     for (uint32_t i = 0; !p->whole && i < p->count; i++)
@@ -192,7 +193,7 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         for (uint32_t k = 0; p.count && k < b->folds; k++) {
             const struct group_fold *f = &b->fold[k];
             uint64_t bytes = group_state_bytes(f->state);
-            const int some = load_picked(&p, f, at, count, words, states);
+            const int some = load_picked(&p, f, j->level, at, count, words, states);
             const uint32_t n = some ? drop_nulls(&p, states, words, own) : p.count;
             const uint32_t *groups = some ? own : p.group;
             for (uint32_t i = 0; b->groups > FEW_GROUPS && i < n; i++)
@@ -212,6 +213,7 @@ struct records {
     uint64_t each;          /* words from a range's records to the next one's: they share no line */
     uint64_t *record;
     uint32_t lane_bits; /* a group has 1 << lane_bits records a range, its lanes */
+    enum cpu_level level;
     int masked, placed; /* how rows are picked: for shares that are, for those that are not */
 };
 
@@ -288,7 +290,7 @@ static void fold_share(const struct records *r, uint64_t *record, const struct b
     uint64_t words[KEYS_BLOCK], stride = r->words * 8;
     uint32_t own[KEYS_BLOCK], n = p->count, lanes = (1u << r->lane_bits) - 1;
     uint8_t states[KEYS_BLOCK];
-    const int some = load_picked(p, f, block->begin, block->count, words, states);
+    const int some = load_picked(p, f, r->level, block->begin, block->count, words, states);
     const uint32_t *places = some ? own : p->group;
     make_words(f, share->state, words, n);
     if (some && fold_marked(share, &f->column, record, stride, p->group, words, states, n))
@@ -423,12 +425,12 @@ static void lay_out(struct records *r, int can_mask)
 /* 0: too many groups, or no memory for it. */
 static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t ranges)
 {
-    struct records r = {.batch = b, .ranges = ranges};
+    struct records r = {.batch = b, .ranges = ranges, .level = cpu_device(context)->level};
     void *memory, *shares;
     if (!b->folds || b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.share, &shares))
         return 0;
     r.share = shares;
-    lay_out(&r, group_masks_can(cpu_device(context)->level, b->groups));
+    lay_out(&r, group_masks_can(r.level, b->groups));
     if (pool_take(context, ranges * r.each * 8, &memory)) {
         pool_give(context, shares);
         return 0;
@@ -444,7 +446,7 @@ static int fold_by_records(cohort_context *context, const struct group_batch *b,
 static cohort_status cpu_group_fold(cohort_context *context, const struct group_batch *b)
 {
     uint64_t threads = cpu_device(context)->threads;
-    struct job j = {b, b->n <= KEYS_GRAIN || b->groups < threads ? 1 : threads};
+    struct job j = {b, b->n <= KEYS_GRAIN || b->groups < threads ? 1 : threads, cpu_device(context)->level};
     if (b->n > KEYS_GRAIN && fold_by_records(context, b, threads))
         return COHORT_OK;
     cpu_parallel(context, j.ranges, 1, fold_range, &j);

@@ -46,9 +46,13 @@ static inline void group_make_words(uint32_t state, const struct keys_column *c,
             words[i] = group_ordered(kind, bytes, words[i]);
 }
 
-/* ---- group_masks.c: very few groups, with vectors ------------------------------------------------------ */
+/* ---- group_masks.c: values and very few groups, with vectors ------------------------------------------- */
 
-#define GROUP_MASKS 8u /* groups at most */
+/* What keys_load does, of columns of numbers by vectors where the processor has them. */
+int group_load(const struct keys_column *, enum cpu_level, uint64_t begin, uint32_t count, uint64_t *words,
+               uint8_t *states);
+
+#define GROUP_MASKS 12u /* groups at most */
 
 /* The rows of a block that are each group's: a bit a row. */
 struct group_masks {

@@ -94,6 +94,14 @@ AVX512 static int load(const struct keys_column *c, uint64_t begin, uint32_t cou
     return 1;
 }
 
+int group_load(const struct keys_column *c, enum cpu_level level, uint64_t begin, uint32_t count,
+               uint64_t *words, uint8_t *states)
+{
+    if (level >= CPU_AVX512 && load(c, begin, count, words))
+        return keys_load_states(c, begin, count, states);
+    return keys_load(c, begin, count, words, states);
+}
+
 /* A block's values as a share takes them; 1: only those of `valid` are some. */
 AVX512 static int values_of(const struct group_fold *f, uint32_t state, uint64_t begin, uint32_t count,
                             uint64_t *words, uint64_t *valid)
@@ -226,6 +234,13 @@ void group_masks_fold(const struct group_masks *m, const struct group_fold *f, c
     }
 }
 #else
+int group_load(const struct keys_column *c, enum cpu_level level, uint64_t begin, uint32_t count,
+               uint64_t *words, uint8_t *states)
+{
+    (void)level;
+    return keys_load(c, begin, count, words, states);
+}
+
 int group_masks_can(enum cpu_level level, uint64_t groups)
 {
     (void)level, (void)groups;
