@@ -148,6 +148,14 @@ COHORT_API cohort_status cohort_frame_slice(cohort_frame *frame, uint64_t first,
 COHORT_API cohort_status cohort_frame_beside(cohort_frame *a, cohort_frame *b, const char *suffix,
                                              cohort_frame **out);
 
+/* The frame as one of `context`, which then does the work of calls on it: so several threads read a frame at
+ * once, each on a context of its own. The context is on the same device; called in its thread. On a CPU calls
+ * on the frame, and on its context, may be under way meanwhile; on a GPU there must be none, and the call
+ * waits for the frame's context. The result lives on without the frame and without the frame's context.
+ * COHORT_UNSUPPORTED: another device. O(columns). */
+COHORT_API cohort_status cohort_frame_reader(const cohort_frame *frame, cohort_context *context,
+                                             cohort_frame **out);
+
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
 /* Row i of the result is row rows[i] of the frame, or null throughout if rows[i] is all ones. Row numbers

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "map.h"
 #include "options.h"
 
 cohort_status frame_need(const cohort_context *context, const char *call, const char *name,
@@ -185,6 +186,39 @@ cohort_status cohort_frame_pick(cohort_frame *frame, uint32_t count, const char 
         else
             s = frame_put(made, i, names[i], table_column_retain(frame->field[at].column));
     }
+    return finish(made, s, out);
+}
+
+/* On a GPU what makes the frame may still be under way. */
+static cohort_status frame_is_there(const cohort_frame *frame, cohort_context *context)
+{
+    cohort_context *own = frame->context;
+    const struct backend *backend = context->backend;
+    if (own->backend != backend || backend->table->device_id(own) != backend->table->device_id(context))
+        return context_fail(context, COHORT_UNSUPPORTED,
+                            "cohort_frame_reader: context is on another device than frame");
+    return backend->own_memory == MEMORY_HOST ? COHORT_OK
+                                              : map_check_reader(context, own, NULL, "cohort_frame_reader");
+}
+
+cohort_status cohort_frame_reader(const cohort_frame *frame, cohort_context *context, cohort_frame **out)
+{
+    if (out)
+        *out = NULL;
+    CALL(context);
+    const char *call = "cohort_frame_reader";
+    cohort_status s = frame_need(NULL, call, "context", context);
+    if (!s)
+        s = frame_need(context, call, "frame", frame);
+    if (!s)
+        s = frame_need(context, call, "out", out);
+    if (!s)
+        s = frame_is_there(frame, context);
+    cohort_frame *made = s ? NULL : frame_new(context, frame->rows, frame->columns);
+    if (!made)
+        return s ? s : COHORT_NO_MEMORY;
+    for (uint32_t i = 0; !s && i < frame->columns; i++)
+        s = frame_put(made, i, frame->field[i].name, table_column_retain(frame->field[i].column));
     return finish(made, s, out);
 }
 

@@ -107,8 +107,8 @@ static cohort_status leave_direct(cohort_context *context, struct keys_table *t)
     return COHORT_OK;
 }
 
-/* Room for a round of `rows`, whose keys may all be new, and for what all that are `left` are likely to bring:
- * `expected`. */
+/* Room for a round of `rows`, whose keys may all be new, and for what all that are `left` are likely to
+ * bring: `expected`. */
 static cohort_status make_room(cohort_context *context, struct keys_table *t, uint64_t rows,
                                uint64_t expected, uint64_t left)
 {
@@ -376,7 +376,8 @@ static cohort_status add_unseen(cohort_context *context, struct round *r, struct
 }
 
 /* How many rows are to be done by parts of the table: 0, unless most of them bring new keys, so many that the
- * table will not stay in the caches. At most a quarter of the rows, so that their memory is less than a third of the table's. */
+ * table will not stay in the caches. At most a quarter of the rows, so that their memory is less than a third
+ * of the table's. */
 static uint64_t rows_by_parts(const struct round *r, uint64_t n, uint64_t left, uint64_t expected)
 {
     uint64_t rows = n / 4 < PARTS_MOST ? n / 4 + 1 : PARTS_MOST;

@@ -175,10 +175,12 @@ static void count_rows(struct sets_plan *p, co_u64 each, int rooms)
 }
 
 /* The room of a single piece is told once: when it is worked on, it is all there is. One thread too has
- * pieces where no room is needed: its work can be ended between them. */
-void sets_plan_make(struct sets_plan *p, const struct sets_query *q, unsigned threads)
+ * pieces where no room is needed, or where there are many rows and somebody is told of them: its work can be
+ * ended between them. */
+void sets_plan_make(struct sets_plan *p, const struct sets_query *q, unsigned threads, int told)
 {
-    const int whole = q->found && threads == 1, given = whole && q->found->pool;
+    const int whole = q->found && threads == 1 && !(told && q->rows >= ROWS_MANY),
+              given = whole && q->found->pool;
     const int rooms = q->found && !given;
     p->q = q;
     p->arity = q->rows && !q->offsets ? sets_row_arity(q, 0) : 0;

@@ -21,8 +21,8 @@ struct sets_plan {
     struct sets_piece_of_rows piece[2 * SETS_PIECES + 1]; /* behind the last one the end of the room */
 };
 
-/* Sets the counts of rows that are cut to 0: each piece adds its own. */
-void sets_plan_make(struct sets_plan *, const struct sets_query *, unsigned threads);
+/* Sets the counts of rows that are cut to 0: each piece adds its own. told: somebody is told of the work. */
+void sets_plan_make(struct sets_plan *, const struct sets_query *, unsigned threads, int told);
 
 /* What of the set has these keys, as a set of its own, which has no index. */
 struct co_sets_set sets_part_of(const cohort_sets_view *, struct co_sets_set set, co_u64 from, co_u64 limit);

@@ -460,7 +460,7 @@ cohort_status cpu_sets_query(cohort_context *context, const struct sets_query *q
     if (!p)
         return context_fail(context, COHORT_NO_MEMORY, "no memory for the plan of a query");
     p->failed = 0;
-    sets_plan_make(&p->rows, q, cpu_device(context)->threads);
+    sets_plan_make(&p->rows, q, cpu_device(context)->threads, context->progress.call != NULL);
     p->vectors = sets_vectors_of(cpu_device(context)->level);
     p->scratch = scratch;
     if (q->found && !q->found->pool) {

@@ -110,6 +110,49 @@ def test_two_read_at_once(kind, call, owner):
     assert all(np.all(a == expected) for a in answers)
 
 
+TABLE_READS = {
+    "len": (len, 100),
+    "column": (lambda t: t["k"].tolist()[:3], [0, 1, 2]),
+    "slice": (lambda t: t[5:7].to_pydict(), {"k": [5, 6], "v": [5, 6]}),
+    "take": (lambda t: t.take([99, 3]).to_pydict(), {"k": [9, 3], "v": [99, 3]}),
+    "unique": (lambda t: lc.unique(t["k"]).tolist(), list(range(10))),
+    "factorize": (lambda t: lc.factorize(t["k"])[0].tolist()[:12], [*range(10), 0, 1]),
+    "value_counts": (lambda t: sum(lc.value_counts(t["k"])[1].tolist()), 100),
+    "is_in": (lambda t: sum(lc.is_in(t["k"], t["v"].take([3, 50])).tolist()), 10),
+    "group_by": (lambda t: lc.group_by(t, "k").agg(n="size").to_pydict()["n"], [10] * 10),
+    "join_size": (lambda t: lc.join_size(t, t, "k"), 1000),
+    "join": (lambda t: len(lc.join(t, t, "v")), 100),
+    "arrow": (lambda t: pa.table(t).to_pydict()["v"], list(range(100))),
+}
+
+
+@pytest.mark.parametrize("call", TABLE_READS)
+def test_a_table_is_read_while_its_context_works(call):
+    read, expected = TABLE_READS[call]
+    middle, answers = Middle(), []
+    with middle.device:
+        t, busy = lc.Table({"k": np.arange(100) % 10, "v": np.arange(100)}), made(lc.Map)
+
+    def look():
+        with lc.device("cpu", threads=2):
+            answers.append(read(t))
+
+    time.sleep(0.3)  # the last time that it was told is not just now
+    middle.what = look
+    with middle.device:
+        assert busy.get(ASKED, -1)[50] == 0
+        assert middle.early and answers == [expected] and read(t) == expected
+
+
+def test_a_table_outlives_the_thread_that_made_it():
+    """And so does what others have made of it."""
+    made, taken = [], []
+    all_done(lambda: made.append(lc.Table({"k": ["a", "b", None] * 1000})))
+    all_done(lambda: taken.append(made[0].take([2, 1, 0])))
+    made.clear()
+    assert taken[0].to_pydict() == {"k": [None, "b", "a"]}
+
+
 def test_a_change_waits_until_nobody_reads():
     m, middle = made(lc.Map), Middle()
     middle.what = lambda: m.assign(np.arange(200), np.zeros(200, "int64"))

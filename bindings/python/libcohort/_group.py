@@ -84,7 +84,7 @@ class GroupBy:
         for name, what in named.items():
             wanted.append(_named(name, what))
         made = _core.group(
-            self._table._handle, self._keys, not self._dropna, wanted, self._reproducible, self._sort
+            self._table._here, self._keys, not self._dropna, wanted, self._reproducible, self._sort
         )
         if made is None:
             for _, wanted_column, name in wanted:

@@ -76,7 +76,7 @@ def _list(handle: _core.Handle) -> list[Any]:
 def frame_of(values: Any, argument: str) -> _core.Handle:
     """A frame of one column, or of a struct's columns, from whatever holds one."""
     if isinstance(values, (Table, Column)):
-        return values._handle
+        return _core.frame_here(values._handle)
     kind = type(values)
     if kind is list or kind is tuple:
         return _core.frame_of_list(current(), list(values), argument)
@@ -123,7 +123,7 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
             return _of_numpy(values, argument, numpy), numpy
         return view_numpy(values, argument, numpy), numpy
     if isinstance(values, (Table, Column)):
-        return values._handle, None
+        return _core.frame_here(values._handle), None
     kind = type(values)
     if kind is list or kind is tuple:
         try:
@@ -155,6 +155,8 @@ def column_out(handle: _core.Handle, numpy: Any) -> Any:
 
 def on_context(handle: _core.Handle, context: _core.Context) -> _core.Handle:
     """The same frame on a context: itself, or, from another one, without a copy where both are CPUs."""
+    if handle.context is not context:
+        handle = _core.frame_here(handle)
     if handle.context is context:
         return handle
     frame = _core.frame_in(context, _wrap(Table, handle), "table", True)
@@ -186,15 +188,20 @@ class _Frame:
     _as_column: bool
 
     @property
+    def _here(self) -> _core.Handle:
+        """On the context of the thread that asks, where both are a CPU's."""
+        return _core.frame_here(self._handle)
+
+    @property
     def _rows(self) -> int:
         if self._about is None:
-            self._about = _core.frame_info(self._handle)
+            self._about = _core.frame_info(self._here)
         return self._about[0]
 
     @property
     def _info(self) -> list[_Info]:
         if self._about is None:
-            self._about = _core.frame_info(self._handle)
+            self._about = _core.frame_info(self._here)
         return self._about[1]
 
     def __len__(self) -> int:
@@ -202,22 +209,22 @@ class _Frame:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """Arrow's C data interface: one array, without a copy where there is one chunk."""
-        return _core.frame_export(self._handle, self._as_column)
+        return _core.frame_export(self._here, self._as_column)
 
     def __arrow_c_device_array__(
         self, requested_schema: object = None, **wishes: object
     ) -> tuple[object, object]:
         """Arrow's device interface: one array in the memory of the context's device, a GPU's too. Without a copy
         where there is one chunk. Dictionaries on a GPU refuse it."""
-        return _core.frame_export_device(self._handle, self._as_column)
+        return _core.frame_export_device(self._here, self._as_column)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's C stream interface: chunk by chunk, without a copy."""
-        return _core.frame_stream(self._handle, self._as_column)
+        return _core.frame_stream(self._here, self._as_column)
 
     def __arrow_c_schema__(self) -> object:
         """Arrow's C data interface: the type."""
-        return _core.frame_export(_core.frame_slice(self._handle, 0, 0), self._as_column)[0]
+        return _core.frame_export(_core.frame_slice(self._here, 0, 0), self._as_column)[0]
 
     def __copy__(self) -> Any:
         return self
@@ -228,8 +235,8 @@ class _Frame:
     def _slice(self, index: slice) -> _core.Handle:
         first, last, step = index.indices(self._rows)
         if step == 1:
-            return _core.frame_slice(self._handle, first, max(last - first, 0))
-        return _core.frame_gather(self._handle, take_in(list(range(first, last, step)), "")[0])
+            return _core.frame_slice(self._here, first, max(last - first, 0))
+        return _core.frame_gather(self._here, take_in(list(range(first, last, step)), "")[0])
 
 
 def _rows_of(rows: Any) -> _core.Array:
@@ -282,7 +289,7 @@ class Column(_Frame):
         >>> libcohort.Column(["a", None]).tolist()
         ['a', None]
         """
-        return _list(self._handle)
+        return _list(self._here)
 
     def take(self, rows: Any) -> Column:
         """These rows; -1 makes a null.
@@ -291,7 +298,7 @@ class Column(_Frame):
         >>> libcohort.Column(["a", "b"]).take([1, -1]).tolist()
         ['b', None]
         """
-        return _wrap(Column, _core.frame_gather(self._handle, _rows_of(rows)))  # type: ignore[no-any-return]
+        return _wrap(Column, _core.frame_gather(self._here, _rows_of(rows)))  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -299,7 +306,7 @@ class Column(_Frame):
         i = index.__index__()
         if not -self._rows <= i < self._rows:
             raise IndexError("column index out of range")
-        return _list(_core.frame_slice(self._handle, i % self._rows, 1))[0]
+        return _list(_core.frame_slice(self._here, i % self._rows, 1))[0]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -307,10 +314,10 @@ class Column(_Frame):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         import numpy
 
-        return numpy.asarray(column_out(self._handle, numpy), dtype)
+        return numpy.asarray(column_out(self._here, numpy), dtype)
 
     def __reduce__(self) -> Any:
-        return _restore_column, (self._info[0][1], self._info[0][3], _plain(self._handle))
+        return _restore_column, (self._info[0][1], self._info[0][3], _plain(self._here))
 
     def __repr__(self) -> str:
         n = self._rows
@@ -386,7 +393,7 @@ class Table(_Frame):
     def _pick(
         self, names: Sequence[str], renamed: Sequence[str] | None = None, where: str = ""
     ) -> _core.Handle:
-        return _core.frame_select(self._handle, self._places(names, where), list(renamed or names))
+        return _core.frame_select(self._here, self._places(names, where), list(renamed or names))
 
     def select(self, names: Sequence[str]) -> Table:
         """Some of the columns, in this order.
@@ -436,7 +443,7 @@ class Table(_Frame):
         >>> libcohort.Table({"a": [5, 6], "b": ["x", "y"]}).take([1, -1]).to_pydict()
         {'a': [6, None], 'b': ['y', None]}
         """
-        return _wrap(Table, _core.frame_gather(self._handle, _rows_of(rows)))  # type: ignore[no-any-return]
+        return _wrap(Table, _core.frame_gather(self._here, _rows_of(rows)))  # type: ignore[no-any-return]
 
     def head(self, n: int = 5) -> Table:
         """The first rows.

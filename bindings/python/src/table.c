@@ -143,6 +143,30 @@ static PyObject *frame_select(PyObject *module, PyObject *const *arguments, Py_s
     return (PyObject *)out;
 }
 
+/* frame_here(frame): the frame as one of the thread's context, so that threads that read it do not wait for
+ * each other, if both are a CPU's; else as it is. */
+static PyObject *frame_here(PyObject *module, PyObject *object)
+{
+    (void)module;
+    handle *h = frame_of(object);
+    context *on = h ? current_context() : NULL;
+    if (!on)
+        return NULL;
+    if (on == h->on || on->ordinal >= 0 || h->on->ordinal >= 0) {
+        Py_DECREF(on);
+        return KEPT(object);
+    }
+    handle *out = frame_new(on);
+    if (out) {
+        outcome o;
+        call_begin(on, &o);
+        o.status = cohort_frame_reader(h->object, on->c, (cohort_frame **)&out->object);
+        out = (handle *)frame_answered(out, &o);
+    }
+    Py_DECREF(on);
+    return (PyObject *)out;
+}
+
 /* frame_slice(frame, first, rows) */
 static PyObject *frame_slice(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
@@ -388,6 +412,7 @@ PyMethodDef table_functions[] = {{"frame_shape", frame_shape, METH_O, NULL},
                                  {"frame_misses", frame_misses, METH_O, NULL},
                                  {"frame_info", frame_info, METH_O, NULL},
                                  FAST(frame_select),
+                                 {"frame_here", frame_here, METH_O, NULL},
                                  FAST(frame_slice),
                                  FAST(frame_beside),
                                  FAST(frame_gather),
