@@ -129,7 +129,8 @@ def test_the_interpreter_is_free_during_a_call(name, long_calls):
     during = []
     while sum(during) <= 2 and len(during) < 10:  # some take but milliseconds
         during.append(ticks_during(long_calls[name.replace("-", " ")]))
-    assert (sum(during) > 2) == (name != "a-long-multiplication"), during
+    held = name == "a-long-multiplication" and getattr(sys, "_is_gil_enabled", lambda: True)()
+    assert (sum(during) > 2) != held, during
 
 
 def test_the_long_calls_are_all_tried(long_calls):
