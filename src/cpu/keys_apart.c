@@ -73,9 +73,9 @@ static void move_block(const struct apart *a, uint64_t at, uint32_t count, uint6
     const uint32_t *restrict part = a->batch->ids + a->begin + at;
     keys_load_rows(a->batch->words, a->begin + at, count, words, states);
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t at = next[part[i]]++;
-        to[at] = words[i];
-        __builtin_prefetch(&to[at + AHEAD], 1);
+        const uint64_t place = next[part[i]]++;
+        to[place] = words[i];
+        __builtin_prefetch(&to[place + AHEAD], 1);
     }
 }
 
