@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "map.h"
 #include "options.h"
+#include "reader.h"
 
 cohort_status frame_need(const cohort_context *context, const char *call, const char *name,
                          const void *pointer)
@@ -189,16 +189,14 @@ cohort_status cohort_frame_pick(cohort_frame *frame, uint32_t count, const char 
     return finish(made, s, out);
 }
 
-/* On a GPU what makes the frame may still be under way. */
-static cohort_status frame_is_there(const cohort_frame *frame, cohort_context *context)
+/* On a CPU a frame is whole when there is one. On a GPU what makes it may still be under way. */
+static cohort_status may_read(const cohort_frame *frame, cohort_context *context, const char *call)
 {
     cohort_context *own = frame->context;
     const struct backend *backend = context->backend;
     if (own->backend != backend || backend->table->device_id(own) != backend->table->device_id(context))
-        return context_fail(context, COHORT_UNSUPPORTED,
-                            "cohort_frame_reader: context is on another device than frame");
-    return backend->own_memory == MEMORY_HOST ? COHORT_OK
-                                              : map_check_reader(context, own, NULL, "cohort_frame_reader");
+        return context_fail(context, COHORT_UNSUPPORTED, "%s: context is on another device than frame", call);
+    return backend->own_memory == MEMORY_HOST ? COHORT_OK : reader_check(context, own, NULL, call);
 }
 
 cohort_status cohort_frame_reader(const cohort_frame *frame, cohort_context *context, cohort_frame **out)
@@ -206,14 +204,10 @@ cohort_status cohort_frame_reader(const cohort_frame *frame, cohort_context *con
     if (out)
         *out = NULL;
     CALL(context);
-    const char *call = "cohort_frame_reader";
-    cohort_status s = frame_need(NULL, call, "context", context);
+    static const char call[] = "cohort_frame_reader";
+    cohort_status s = reader_need(call, "frame", frame, context, out);
     if (!s)
-        s = frame_need(context, call, "frame", frame);
-    if (!s)
-        s = frame_need(context, call, "out", out);
-    if (!s)
-        s = frame_is_there(frame, context);
+        s = may_read(frame, context, call);
     cohort_frame *made = s ? NULL : frame_new(context, frame->rows, frame->columns);
     if (!made)
         return s ? s : COHORT_NO_MEMORY;

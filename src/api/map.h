@@ -104,14 +104,6 @@ cohort_status map_is_reader(const cohort_map *map, const char *call);
 /* The map's table read by way of another context, which has been checked. */
 cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **out);
 
-/* What those who make a reader refuse: that one of these is NULL. The message calls `object` `name`. */
-cohort_status map_reader_of(const char *call, const char *name, const void *object, cohort_context *context,
-                            const void *out);
-
-/* Can it read what the other has in its memory? `call` is told if not. Waits for the other's work. */
-cohort_status map_check_reader(cohort_context *context, cohort_context *other, const void *memory,
-                               const char *call);
-
 /* What a call cannot do without. */
 #define REQUIRE_MAP(map, call)                                            \
     do {                                                                  \

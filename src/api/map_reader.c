@@ -5,7 +5,7 @@
  * never write to a table, so readers and the map itself may look up at once, each context in a thread of its
  * own, while nobody changes the map. */
 #include "api/map.h"
-#include "api/options.h"
+#include "api/reader.h"
 
 #include <stdlib.h>
 
@@ -16,28 +16,6 @@ cohort_status map_is_reader(const cohort_map *map, const char *call)
                             ? "%s: map was opened by cohort_map_map, to be read alone; a copy can be changed"
                             : "%s: map is a reader of another map, which cannot be changed by it",
                         call);
-}
-
-/* For the work on the other context, which a fork may have made useless. */
-static cohort_status wait_for(cohort_context *context, cohort_context *other, const char *call)
-{
-    cohort_status s = call_begin(other);
-    if (s)
-        s = context_fail(context, s, "%s: what it is to read: %s", call, cohort_message(other));
-    else
-        s = context_wait(other);
-    call_end(other);
-    return s;
-}
-
-cohort_status map_check_reader(cohort_context *context, cohort_context *other, const void *memory,
-                               const char *call)
-{
-    if (other->backend != context->backend ||
-        (memory && context_memory_kind(context, memory) != context->backend->own_memory))
-        return context_fail(context, COHORT_UNSUPPORTED,
-                            "%s: context is on another device than what it is to read", call);
-    return wait_for(context, other, call);
 }
 
 cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **out)
@@ -53,25 +31,14 @@ cohort_status map_reader(cohort_map *map, cohort_context *context, cohort_map **
     return COHORT_OK;
 }
 
-cohort_status map_reader_of(const char *call, const char *name, const void *object, cohort_context *context,
-                            const void *out)
-{
-    if (object && context && out)
-        return COHORT_OK;
-    return context_fail(context, COHORT_NULL, "%s: %s is NULL", call,
-                        !object    ? name
-                        : !context ? "context"
-                                   : "out");
-}
-
 cohort_status cohort_map_reader(cohort_map *map, cohort_context *context, cohort_map **out)
 {
     static const char call[] = "cohort_map_reader";
     if (out)
         *out = NULL;
     CALL(context);
-    cohort_status s = map_reader_of(call, "map", map, context, out);
+    cohort_status s = reader_need(call, "map", map, context, out);
     if (!s)
-        s = map_check_reader(context, map->context, map->table, call);
+        s = reader_check(context, map->context, map->table, call);
     return s ? s : map_reader(map, context, out);
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "api/call.h"
+#include "api/reader.h"
 
 /* What lies aside is brought in by the multimap's own context. */
 static cohort_status bring_in(cohort_multimap *m, cohort_context *context, const char *call)
@@ -54,11 +54,11 @@ cohort_status cohort_multimap_reader(cohort_multimap *multimap, cohort_context *
     if (out)
         *out = NULL;
     CALL(context);
-    cohort_status s = map_reader_of(call, "multimap", multimap, context, out);
+    cohort_status s = reader_need(call, "multimap", multimap, context, out);
     if (!s)
         s = bring_in(multimap, context, call);
     if (!s)
-        s = map_check_reader(context, multimap->context,
-                             multimap->index ? multimap->index->table : multimap->ends, call);
+        s = reader_check(context, multimap->context,
+                         multimap->index ? multimap->index->table : multimap->ends, call);
     return s ? s : multimap_reader(multimap, context, out);
 }

@@ -1,6 +1,6 @@
-/* sets_reader.c: collections of sets that are read by way of a context other than their own (map_reader.c). A
+/* sets_reader.c: collections of sets that are read by way of a context other than their own. A
  * collection does not change, but for its index of chunks: a reader makes one of its own. */
-#include "api/map.h"
+#include "api/reader.h"
 #include "api/sets.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@ cohort_status cohort_sets_reader(const cohort_sets *sets, cohort_context *contex
     if (out)
         *out = NULL;
     CALL(context);
-    cohort_status s = map_reader_of(call, "sets", sets, context, out);
+    cohort_status s = reader_need(call, "sets", sets, context, out);
     if (!s)
-        s = map_check_reader(context, sets->context, sets->memory, call);
+        s = reader_check(context, sets->context, sets->memory, call);
     if (s)
         return s;
     cohort_sets *made = malloc(sizeof *made);

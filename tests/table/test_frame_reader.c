@@ -165,6 +165,83 @@ static void threads(struct test *t)
     free(rows);
 }
 
+/* ---- threads, and strings ------------------------------------------------------------------------------ */
+
+/* Ids of the rows of one column, and of the same rows the other way round. */
+static int number_both(cohort_frame *frame, uint32_t column, uint64_t n, uint32_t *ids)
+{
+    uint64_t *turned = malloc(n * 8);
+    cohort_frame *keys = NULL, *made = NULL;
+    for (uint64_t i = 0; turned && i < n; i++)
+        turned[i] = n - 1 - i;
+    int bad = !turned || cohort_frame_select(frame, 1, &column, NULL, &keys) ||
+              cohort_factorize(keys, NULL, ids, NULL) || cohort_gather(keys, n, 8, turned, &made) ||
+              cohort_factorize(made, NULL, ids + n, NULL);
+    cohort_frame_release(keys);
+    cohort_frame_release(made);
+    free(turned);
+    return bad;
+}
+
+struct numbering {
+    struct test *test;
+    cohort_frame *frame;
+    const uint32_t *due; /* of both columns */
+    uint64_t n;
+    pthread_t thread;
+    int bad;
+};
+
+static void *numbering_main(void *arg)
+{
+    struct numbering *r = arg;
+    cohort_context_options options = test_context_options(r->test);
+    cohort_context *context = NULL;
+    cohort_frame *reader = NULL;
+    uint32_t *ids = malloc(r->n * 8);
+    r->bad =
+        !ids || cohort_context_create(&options, &context) || cohort_frame_reader(r->frame, context, &reader);
+    for (uint32_t c = 0; !r->bad && c < 2; c++)
+        r->bad = number_both(reader, c, r->n, ids) || memcmp(ids, r->due + 2 * c * r->n, r->n * 8) != 0;
+    cohort_frame_release(reader);
+    cohort_context_destroy(context);
+    free(ids);
+    return NULL;
+}
+
+/* Strings, whose heaps the results share, and a dictionary, of which the first that makes keys of it finds
+ * out, and notes in the column, whether a value comes twice. */
+static void strings(struct test *t)
+{
+    for (int round = 0; round < 6; round++) {
+        struct model m;
+        struct numbering numbering[READERS];
+        const struct model_plan plan = {
+            .rows = test_size(t, 20000, 2000), .distinct = 1 + test_below(t, 300), .nulls = 10, .wild = 1};
+        uint32_t *due = malloc(4 * plan.rows * 4);
+        model_open(&m, plan.rows, 2);
+        model_fill(t, &m, 0, "text", "u", &plan);
+        model_fill(t, &m, 1, "code", "u", &plan);
+        strcpy(m.column[1].index, "i");
+        cohort_frame *own = model_frame(t, &m, t->context), *frame = model_frame(t, &m, t->context);
+        for (uint32_t c = 0; c < 2; c++)
+            REQUIRE(t, due && !number_both(own, c, plan.rows, due + 2 * c * plan.rows));
+        cohort_frame_release(own);
+        for (int k = 0; k < READERS; k++) {
+            numbering[k] = (struct numbering){t, frame, due, plan.rows, 0, 0};
+            REQUIRE(t, !pthread_create(&numbering[k].thread, NULL, numbering_main, &numbering[k]));
+        }
+        for (int k = 0; k < READERS; k++) {
+            pthread_join(numbering[k].thread, NULL);
+            EQUAL(t, numbering[k].bad, 0);
+        }
+        cohort_frame_release(frame);
+        model_close(&m);
+        free(due);
+        EQUAL(t, model_alive, 0);
+    }
+}
+
 /* ---- what is refused ----------------------------------------------------------------------------------- */
 
 static void refuses(struct test *t)
@@ -193,5 +270,6 @@ static void refuses(struct test *t)
 
 const struct test_case test_cases[] = {{"outlives", outlives, TEST_NO_CONTEXT},
                                        {"threads", threads, TEST_ON_CPU},
+                                       {"strings", strings, TEST_ON_CPU},
                                        {"refuses", refuses, 0},
                                        {NULL, NULL, 0}};
