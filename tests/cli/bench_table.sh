@@ -66,4 +66,5 @@ refused "bench table with a file" 'x: bench table takes no files' "$cohort" benc
 refused "bench table --k 0" '--k 0: must be' "$cohort" bench table --device "$device" --table-bytes 1M --k 0
 refused "bench table --input odd" '--input odd: must be plain, sorted or nulls' "$cohort" bench table --input odd
 refused "bench table --text wide" '--text wide: must be dictionary or utf8' "$cohort" bench table --text wide
+refused "bench table --method many" '--method many: must be auto, dense, partitioned or factor' "$cohort" bench table --experiment sweep --method many
 refused "bench table --experiment all of it" '--experiment spin: must be groups, joins, sweep or all' "$cohort" bench table --experiment spin

@@ -1,6 +1,6 @@
 /* test_group_resident.c: groups that stay in a GPU's memory: keys and values that are numbers, against the
  * same calls on a CPU, whose groups test_group.c judges, or against a walk over the rows. No column goes to
- * the host, and what fails changes nothing. */
+ * the host, and what fails changes nothing. And, anywhere, an object that is merged with itself. */
 #include "groups.h"
 #include "watched.h"
 
@@ -461,11 +461,57 @@ static void refused(struct test *t)
     refuse_memory(t, 1);
 }
 
+/* ---- an object merged with itself ---------------------------------------------------------------------- */
+
+static uint64_t cell_word(const struct model *m, uint32_t column, uint64_t row)
+{
+    uint64_t word = 0;
+    memcpy(&word, m->column[column].cell[row].bytes, 8);
+    return word;
+}
+
+/* Sums and rows are twice as many, distinct values as many as before. Key k has the values k, k + 1, ... up
+ * to 2 k, in turn. */
+static void itself(struct test *t)
+{
+    enum { KEYS_OF = 50, ROWS_OF = 4000 };
+    static const cohort_aggregate all[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL},
+                                           {COHORT_AGGREGATE_NUNIQUE, 0, "v", NULL},
+                                           {COHORT_AGGREGATE_ROWS, 0, NULL, "rows"}};
+    uint32_t key[ROWS_OF];
+    int64_t value[ROWS_OF], sum[KEYS_OF] = {0};
+    for (uint32_t i = 0; i < ROWS_OF; i++) {
+        key[i] = i % KEYS_OF;
+        value[i] = key[i] + i / KEYS_OF % (key[i] + 1);
+        sum[key[i]] += value[i];
+    }
+    cohort_group *g = simple(t, t->context, 3, all, 0);
+    cohort_frame *frame = two_columns(t, t->context, ROWS_OF, key, COHORT_I64, value), *result = NULL;
+    struct model m;
+    OK(t, cohort_group_add(g, frame));
+    OK(t, cohort_group_merge(g, g));
+    OK(t, cohort_group_merge(g, g)); /* and once more: four times */
+    OK(t, cohort_group_finish(g, COHORT_SORTED, &result));
+    model_of_frame(t, &m, result);
+    EQUAL(t, m.rows, KEYS_OF);
+    for (uint64_t k = 0; k < m.rows && m.columns == 4; k++) {
+        EQUAL(t, cell_word(&m, 1, k), 4 * sum[k]);
+        EQUAL(t, cell_word(&m, 2, k), k + 1);
+        EQUAL(t, cell_word(&m, 3, k), 4 * ROWS_OF / KEYS_OF);
+    }
+    EQUAL(t, m.columns, 4);
+    model_close(&m);
+    cohort_frame_release(result);
+    cohort_frame_release(frame);
+    cohort_group_destroy(g);
+}
+
 const struct test_case test_cases[] = {
     {"stays", stays, ANY},
     {"elsewhere", elsewhere, ANY},
     {"numbers", numbers, ANY},
     {"launches", launches, ANY},
     {"refused", refused, ANY | TEST_NO_CONTEXT},
+    {"itself", itself, 0},
     {NULL, NULL, 0},
 };
