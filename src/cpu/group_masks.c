@@ -1,5 +1,5 @@
-/* cpu/group_masks.c: a block's values, for any number of groups, and rows folded into the records of very few,
- * by AVX-512.
+/* cpu/group_masks.c: a block's values, for any number of groups, and rows folded into the records of very
+ * few, by AVX-512.
  *
  * A comparison of a block's group numbers with one group's gives a mask, a bit a row; what is null is taken
  * out of it. A group's rows are as many as there are ones in its mask, and its sum is that of eight values at
