@@ -10,15 +10,15 @@ CO_INLINE void change_one(co_u64 *words, co_u32 op, co_u32 v)
     *word = op == SETS_OR ? *word | bit : op == SETS_XOR ? *word ^ bit : *word & ~bit;
 }
 
-/* From four places of the array on at a time: members side by side often share a word, and each would wait
+/* From eight places of the array on at a time: members side by side often share a word, and each would wait
  * for what the one before it has written. */
 CO_INLINE void change_any(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 {
-    const co_u32 part = n / 4;
+    const co_u32 part = n / 8;
     for (co_u32 i = 0; i < part; i++)
-        for (co_u32 k = 0; k < 4; k++)
+        for (co_u32 k = 0; k < 8; k++)
             change_one(words, op, a[k * part + i]);
-    for (co_u32 i = 4 * part; i < n; i++)
+    for (co_u32 i = 8 * part; i < n; i++)
         change_one(words, op, a[i]);
 }
 
