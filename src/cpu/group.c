@@ -22,7 +22,6 @@
 #define MOST_LANE_BITS 3u         /* a group has 8 lanes at most, */
 #define LANES_WORDS    256u       /* and fewer where records would have twice as many words */
 #define LINE           16u        /* words: two cache lines, which are fetched together */
-#define MOST_ALIKE     64u        /* folds that a later one is compared with */
 
 struct job {
     const struct group_batch *batch;
@@ -428,21 +427,11 @@ static void merge_records(void *arg, uint64_t begin, uint64_t end, unsigned work
             }
 }
 
-/* Are they of the same values, and kept alike? */
-static int are_alike(const struct group_fold *a, const struct group_fold *b)
-{
-    const struct keys_column *x = &a->column, *y = &b->column;
-    return a->state == b->state && a->rows == b->rows && a->decimal == b->decimal && a->scale == b->scale &&
-           x->kind == y->kind && x->bytes == y->bytes && x->data == y->data && x->data_bit == y->data_bit &&
-           x->validity == y->validity && x->validity_bit == y->validity_bit && x->words == y->words &&
-           x->states == y->states;
-}
-
 /* The part of an earlier fold that is alike. 0: there is none. */
 static int take_part(struct records *r, uint32_t k)
 {
-    for (uint32_t i = 0; i < k && i < MOST_ALIKE; i++)
-        if (!r->share[i].same && are_alike(&r->batch->fold[i], &r->batch->fold[k])) {
+    for (uint32_t i = 0; i < k && i < GROUP_MOST_ALIKE; i++)
+        if (!r->share[i].same && group_folds_alike(&r->batch->fold[i], &r->batch->fold[k])) {
             r->share[k] = r->share[i];
             r->share[k].same = 1;
             return 1;
