@@ -475,8 +475,8 @@ cohort_status factor_node_add_rows(cohort_context *context, struct factor_node *
     cohort_status s = fit_packed(context, node, column, n);
     if (s)
         return s;
-    s = keys->firsts && !node->is_pair && !node->is_wide ? keys->firsts(context, &w, n, room, &first->count)
-                                                         : COHORT_UNSUPPORTED;
+    s = node->is_pair || node->is_wide ? COHORT_UNSUPPORTED
+                                       : keys->firsts(context, &w, n, room, &first->count);
     if (s == COHORT_UNSUPPORTED)
         return add_fitted(context, node, column, n, room, first);
     first->near = room;

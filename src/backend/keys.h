@@ -142,7 +142,7 @@ struct keys_backend {
     cohort_status (*find)(cohort_context *, const struct keys_table *, struct keys_batch *);
 
     /* The first rows of distinct words, in their order, at `rows`, which has room for n. COHORT_UNSUPPORTED:
-     * such words are to be added to a table. NULL: all are. */
+     * such words are to be added to a table. */
     cohort_status (*firsts)(cohort_context *, const struct keys_words *, uint64_t n, uint32_t *rows,
                             uint64_t *count);
 

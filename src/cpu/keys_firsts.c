@@ -1,4 +1,4 @@
-/* cpu/keys_firsts.c: the first rows of distinct keys, where nobody asks for the numbers of keys: a bit a word.
+/* cpu/keys_firsts.c: the first rows of distinct keys, where nobody asks for their numbers: a bit a word.
  *
  * Words that lie close together have a bit each, 32 times fewer than a table by the word itself has. A thread
  * takes a range of rows and has bits of its own; it keeps those rows whose bit was not there. Bits of earlier

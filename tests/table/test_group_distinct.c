@@ -1,6 +1,6 @@
-/* test_group_distinct.c: counts of distinct values of frames that are long enough for several threads, against
- * a sort of all pairs: after each of several adds, of an object that others are merged into, and as a partial
- * result, which has a group's values in the order of their first rows. */
+/* test_group_distinct.c: counts of distinct values of frames that are long enough for several threads,
+ * against a sort of all pairs: after each of several adds, of an object that others are merged into, and as
+ * a partial result, which has a group's values in the order of their first rows. */
 #include "model.h"
 
 #include "cohort/group.h"
