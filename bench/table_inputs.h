@@ -2,11 +2,10 @@
  * anew: every value is a function of its row, so that peers (bench/peers/peer_tables.py) make the same tables
  * in their own forms.
  *
- * Groups: id1, id2, id4 of K values, id3, id5, id6 of N / K; id1 to id3 are strings. v1 is 1 to 5, v2 1 to
- * 15, v3 up to 100 with six decimals. (db-benchmark's id5 has K values; no query here uses it but q10, which
- * takes all six.) Joins: x of N rows against tables of N / 10^6, N / 10^3 and N rows (10 at least), whose
- * keys are unique; nine tenths of the keys of either side are on both. id1 to id3 are integers, id4 to id6
- * the same as strings.
+ * Groups: id1, id2, id4, id5 of K values, id3, id6 of N / K; id1 to id3 are strings. v1 is 1 to 5, v2 1 to
+ * 15, v3 up to 100 with six decimals. Joins: x of N rows against tables of N / 10^6, N / 10^3 and N rows (10
+ * at least), whose keys are unique; nine tenths of the keys of either side are on both. id1 to id3 are
+ * integers, id4 to id6 the same as strings.
  *
  * A value of 0 is null. Numbers of strings are what stands behind "id". */
 #ifndef COHORT_BENCH_TABLE_INPUTS_H

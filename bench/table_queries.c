@@ -3,7 +3,8 @@
  * sizes, selectivity and multiplicity (table_sweep.c).
  *
  * groups   q1 sum v1 by id1; q2 the same by id1, id2; q3 sum v1, mean v3 by id3; q4 mean v1, v2, v3 by id4;
- *          q5 sum v1, v2, v3 by id6; q7 max v1, min v2 by id3; q10 sum v3, count by id1 to id6
+ *          q5 sum v1, v2, v3 by id6; q7 max v1, min v2 by id3; q10 sum v3, count by id1 to id6; where they
+ *          are named: sd standard deviation and variance of v3 by id4, id5; nunique distinct id6 by id4
  * joins    of x: j1 small, j2 medium, j3 medium left, j4 medium by a string, j5 big; all columns but the
  *          right key come out
  *
@@ -33,17 +34,19 @@ typedef struct group_query {
     unsigned values;
     cohort_aggregate value[3];
     const char *column[3]; /* of the answer */
+    int named;             /* asked only by its name */
 } group_query;
 
 static const group_query group_queries[] = {
-    {"q1", 1, {"id1"}, 1, {{COHORT_AGGREGATE_SUM, 0, "v1", NULL}}, {"v1_sum"}},
-    {"q2", 2, {"id1", "id2"}, 1, {{COHORT_AGGREGATE_SUM, 0, "v1", NULL}}, {"v1_sum"}},
+    {"q1", 1, {"id1"}, 1, {{COHORT_AGGREGATE_SUM, 0, "v1", NULL}}, {"v1_sum"}, 0},
+    {"q2", 2, {"id1", "id2"}, 1, {{COHORT_AGGREGATE_SUM, 0, "v1", NULL}}, {"v1_sum"}, 0},
     {"q3",
      1,
      {"id3"},
      2,
      {{COHORT_AGGREGATE_SUM, 0, "v1", NULL}, {COHORT_AGGREGATE_MEAN, 0, "v3", NULL}},
-     {"v1_sum", "v3_mean"}},
+     {"v1_sum", "v3_mean"},
+     0},
     {"q4",
      1,
      {"id4"},
@@ -51,7 +54,8 @@ static const group_query group_queries[] = {
      {{COHORT_AGGREGATE_MEAN, 0, "v1", NULL},
       {COHORT_AGGREGATE_MEAN, 0, "v2", NULL},
       {COHORT_AGGREGATE_MEAN, 0, "v3", NULL}},
-     {"v1_mean", "v2_mean", "v3_mean"}},
+     {"v1_mean", "v2_mean", "v3_mean"},
+     0},
     {"q5",
      1,
      {"id6"},
@@ -59,19 +63,30 @@ static const group_query group_queries[] = {
      {{COHORT_AGGREGATE_SUM, 0, "v1", NULL},
       {COHORT_AGGREGATE_SUM, 0, "v2", NULL},
       {COHORT_AGGREGATE_SUM, 0, "v3", NULL}},
-     {"v1_sum", "v2_sum", "v3_sum"}},
+     {"v1_sum", "v2_sum", "v3_sum"},
+     0},
     {"q7",
      1,
      {"id3"},
      2,
      {{COHORT_AGGREGATE_MAX, 0, "v1", NULL}, {COHORT_AGGREGATE_MIN, 0, "v2", NULL}},
-     {"v1_max", "v2_min"}},
+     {"v1_max", "v2_min"},
+     0},
     {"q10",
      6,
      {"id1", "id2", "id3", "id4", "id5", "id6"},
      2,
      {{COHORT_AGGREGATE_SUM, 0, "v3", NULL}, {COHORT_AGGREGATE_ROWS, 0, NULL, NULL}},
-     {"v3_sum", "rows"}}};
+     {"v3_sum", "rows"},
+     0},
+    {"sd",
+     2,
+     {"id4", "id5"},
+     2,
+     {{COHORT_AGGREGATE_SD, 0, "v3", NULL}, {COHORT_AGGREGATE_VAR, 0, "v3", NULL}},
+     {"v3_sd", "v3_var"},
+     1},
+    {"nunique", 1, {"id4"}, 1, {{COHORT_AGGREGATE_NUNIQUE, 0, "id6", NULL}}, {"id6_nunique"}, 1}};
 enum { GROUP_QUERIES = sizeof group_queries / sizeof *group_queries };
 
 /* A question, what it is asked of, and the last answer. */
@@ -275,7 +290,7 @@ static int groups_measure(const table_bench *t, fault *fault)
         table_work w = {.group = g, .x = x};
         bench_row row = row_of(t, "groups", g->name);
         const char *names[9];
-        if (!bench_listed(t->options->query, g->name))
+        if (t->options->query ? !bench_listed(t->options->query, g->name) : g->named)
             continue;
         memcpy(names, g->key, g->keys * sizeof *names);
         memcpy(names + g->keys, g->column, g->values * sizeof *names);

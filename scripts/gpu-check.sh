@@ -62,7 +62,7 @@ multimap memcheck
 '
 parts_of() {
     case $2.$1 in
-    none.map | none.map_build | none.map_table | none.multisplit | none.sort) echo 4 ;;
+    none.map | none.map_build | none.map_table | none.multisplit | none.sort | none.refusals | none.refusals_bulk) echo 4 ;;
     none.*) echo 1 ;;
     *.lines) echo 8 ;;
     *.multisplit) echo 28 ;;

@@ -166,7 +166,7 @@ static void close_context(struct test *t)
 /* The driver sets a GPU's primary context up for the first who asks for it and takes it down after the
  * last, a fifth of a second each time. So it is held from case to case, but for cases that make their
  * contexts themselves: they meet a GPU that nobody holds. */
-static void hold_gpu(const struct test *t, int wanted)
+void test_hold_gpu(const struct test *t, int wanted)
 {
     static int held;
     const char *why;
@@ -247,7 +247,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     t->exit = &leave;
     draw_parts(t, o, run);
     seed_random(t);
-    hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
+    test_hold_gpu(t, !(run->test_case->flags & TEST_NO_CONTEXT));
     test_count_files(t);
     t->mapped = mapped_files();
     if (!setjmp(leave)) {
@@ -274,7 +274,7 @@ static int run_one(struct test *t, const struct options *o, const struct run *ru
     if (t->failures && t->kind == TEST_SIM)
         sim_leaks(NULL);
     if (t->failures)
-        hold_gpu(t, 0); /* it may be of no more use */
+        test_hold_gpu(t, 0); /* it may be of no more use */
     return t->failures ? RUN_FAILED : t->skipped[0] ? RUN_SKIPPED : RUN_PASSED;
 }
 

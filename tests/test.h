@@ -152,6 +152,10 @@ void test_count_files(struct test *);
 /* Options for another context on the device under test. */
 cohort_context_options test_context_options(const struct test *);
 
+/* A GPU's primary context is held for the next contexts (1), or set up by the first of them and taken down
+ * after the last (0), which cases that make their own contexts begin with. Elsewhere nothing. */
+void test_hold_gpu(const struct test *, int wanted);
+
 /* An allocator of the device's own memory that writes into `ledger` (all zero but for limit).
  * test_ledger_check fails the case unless everything has come back in the sizes in which it went. */
 cohort_allocator test_allocator(struct test *, struct ledger *ledger);

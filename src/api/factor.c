@@ -303,12 +303,17 @@ static cohort_status fix_types(struct factor *f, const cohort_frame *keys)
     return COHORT_OK;
 }
 
+/* What is done with rows. */
+enum { FIND, ADD, ADD_ROWS };
+
 static cohort_status by_root(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first,
                              int adds)
 {
     struct look l;
-    cohort_status s = look_open(&l, f, keys, adds);
-    if (!s && adds)
+    cohort_status s = look_open(&l, f, keys, adds != FIND);
+    if (!s && adds == ADD_ROWS)
+        s = factor_node_add_rows(f->context, f->root, l.column, l.n, ids, first);
+    else if (!s && adds)
         s = factor_node_add(f->context, f->root, l.column, l.n, ids, first);
     else if (!s)
         s = factor_node_find(f->context, f->root, l.column, l.n, f->way, ids);
@@ -342,7 +347,7 @@ static cohort_status by_leaf(struct factor *f, cohort_frame *keys, uint32_t *ids
     column.skips_nulls = !f->column[0].nulls_equal;
     s = adds ? backend->add(f->context, leaf, &b) : backend->find(f->context, leaf, &b);
     if (first && !s)
-        *first = (struct factor_rows){b.first, b.firsts};
+        *first = (struct factor_rows){b.first, b.firsts, NULL};
     else
         pool_give(f->context, b.first);
     table_column_release(flat);
@@ -388,7 +393,7 @@ static cohort_status leave_leaf(struct factor *f, cohort_frame *keys, uint32_t *
     factor_node_end(f->context, f->root);
     f->root = root;
     f->by_leaf = 0;
-    return by_root(f, keys, ids, first, 1);
+    return by_root(f, keys, ids, first, ADD);
 }
 
 /* A dictionary's rows are looked up by its values' numbers, which are the ids. */
@@ -425,7 +430,7 @@ static cohort_status work(struct factor *f, cohort_frame *keys, uint32_t *ids, s
     if (s)
         return s;
     if (has_leaf_alone(f, keys)) {
-        f->by_leaf |= adds;
+        f->by_leaf |= adds != FIND;
         s = by_leaf(f, keys, ids, NULL, first, adds);
     } else if (f->by_leaf) {
         s = adds ? leave_leaf(f, keys, ids, first) : find_by_leaf(f, keys, ids);
@@ -439,12 +444,17 @@ static cohort_status work(struct factor *f, cohort_frame *keys, uint32_t *ids, s
 
 cohort_status factor_add(struct factor *f, cohort_frame *keys, uint32_t *ids, struct factor_rows *first)
 {
-    return work(f, keys, ids, first, 1);
+    return work(f, keys, ids, first, ADD);
+}
+
+cohort_status factor_add_rows(struct factor *f, cohort_frame *keys, uint32_t *room, struct factor_rows *first)
+{
+    return work(f, keys, room, first, ADD_ROWS);
 }
 
 cohort_status factor_find(struct factor *f, cohort_frame *keys, uint32_t *ids)
 {
-    return work(f, keys, ids, NULL, 0);
+    return work(f, keys, ids, NULL, FIND);
 }
 
 cohort_status factor_find_bits(struct factor *f, cohort_frame *keys, uint8_t *bits)

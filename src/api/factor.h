@@ -45,8 +45,14 @@ cohort_status factor_check(const struct factor *, const char *call, const char *
  * after; to be given back by factor_give. */
 struct factor_rows {
     uint64_t *at, count;
+    uint32_t *near; /* of factor_add_rows: the rows, in place of `at` */
 };
 cohort_status factor_add(struct factor *, cohort_frame *keys, uint32_t *ids, struct factor_rows *first);
+
+/* The same of a factor that knows no keys, where the first rows alone are asked for. They may be at `room`,
+ * which is for n numbers, as first->near; then there are no ids, and the factor is to be made anew before
+ * another add. */
+cohort_status factor_add_rows(struct factor *, cohort_frame *keys, uint32_t *room, struct factor_rows *first);
 cohort_status factor_find(struct factor *, cohort_frame *keys, uint32_t *ids);
 
 /* A bit for each row that has an id, in whole bytes. COHORT_UNSUPPORTED: the ids are to be asked for, and
@@ -68,6 +74,8 @@ uint64_t factor_node_count(const struct factor_node *);
 /* ids of n rows whose columns are words. */
 cohort_status factor_node_add(cohort_context *, struct factor_node *, const struct keys_column *, uint64_t n,
                               uint32_t *ids, struct factor_rows *first);
+cohort_status factor_node_add_rows(cohort_context *, struct factor_node *, const struct keys_column *,
+                                   uint64_t n, uint32_t *room, struct factor_rows *first);
 cohort_status factor_node_find(cohort_context *, struct factor_node *, const struct keys_column *, uint64_t n,
                                enum keys_way, uint32_t *ids);
 

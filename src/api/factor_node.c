@@ -71,7 +71,7 @@ static cohort_status add_rows(cohort_context *context, struct keys_table *t, str
     struct keys_batch b = {.n = n, .words = f.words, .rows = f.rows, .ids = ids, .passing = !first};
     cohort_status s = context->backend->keys->add(context, t, &b);
     if (first && !s)
-        *first = (struct factor_rows){b.first, b.firsts};
+        *first = (struct factor_rows){b.first, b.firsts, NULL};
     else
         pool_give(context, b.first);
     return s;
@@ -439,20 +439,48 @@ static struct form form_of(const struct factor_node *node, const struct keys_wor
     return node->is_wide ? (struct form){NULL, r} : (struct form){w, NULL};
 }
 
-cohort_status factor_node_add(cohort_context *context, struct factor_node *node,
-                              const struct keys_column *column, uint64_t n, uint32_t *ids,
-                              struct factor_rows *first)
+/* Behind `fit`. */
+static cohort_status add_fitted(cohort_context *context, struct factor_node *node,
+                                const struct keys_column *column, uint64_t n, uint32_t *ids,
+                                struct factor_rows *first)
 {
-    if (node->columns > 1 && !node->is_pair && !node->is_wide) {
-        cohort_status s = fit(context, node, column, n);
-        if (s)
-            return s;
-    }
     if (node->is_pair)
         return pair_add(context, node, column, n, ids, first);
     struct keys_words w = words_of(node, column);
     struct keys_rows r = rows_of(node, column);
     return add_rows(context, &node->table, form_of(node, &w, &r), n, ids, first);
+}
+
+static cohort_status fit_packed(cohort_context *context, struct factor_node *node,
+                                const struct keys_column *column, uint64_t n)
+{
+    const int is_packed = node->columns > 1 && !node->is_pair && !node->is_wide;
+    return is_packed ? fit(context, node, column, n) : COHORT_OK;
+}
+
+cohort_status factor_node_add(cohort_context *context, struct factor_node *node,
+                              const struct keys_column *column, uint64_t n, uint32_t *ids,
+                              struct factor_rows *first)
+{
+    cohort_status s = fit_packed(context, node, column, n);
+    return s ? s : add_fitted(context, node, column, n, ids, first);
+}
+
+cohort_status factor_node_add_rows(cohort_context *context, struct factor_node *node,
+                                   const struct keys_column *column, uint64_t n, uint32_t *room,
+                                   struct factor_rows *first)
+{
+    const struct keys_backend *keys = context->backend->keys;
+    struct keys_words w = words_of(node, column);
+    cohort_status s = fit_packed(context, node, column, n);
+    if (s)
+        return s;
+    s = node->is_pair || node->is_wide ? COHORT_UNSUPPORTED
+                                       : keys->firsts(context, &w, n, room, &first->count);
+    if (s == COHORT_UNSUPPORTED)
+        return add_fitted(context, node, column, n, room, first);
+    first->near = room;
+    return s;
 }
 
 cohort_status factor_node_find(cohort_context *context, struct factor_node *node,

@@ -18,7 +18,7 @@ struct group_keys {
     uint32_t columns;
     const uint8_t *nulls_equal; /* not its own */
     struct factor factor;
-    int stale; /* the factor knows keys of a call that failed, and is made anew */
+    int stale; /* the factor knows keys of a call that failed, or not all keys, and is made anew */
     uint64_t count;
     cohort_frame **piece; /* the keys in the order of their numbers */
     uint32_t pieces, room;
@@ -28,6 +28,7 @@ struct group_keys {
 struct group_keys_step {
     cohort_frame *made;
     uint64_t count; /* of all keys then */
+    int unnumbered; /* the factor does not know them */
 };
 
 cohort_status group_keys_open(struct group_keys *, cohort_context *host, uint32_t columns,
@@ -35,6 +36,9 @@ cohort_status group_keys_open(struct group_keys *, cohort_context *host, uint32_
 void group_keys_close(struct group_keys *);
 cohort_status group_keys_add(struct group_keys *, const char *call, cohort_frame *frame, uint32_t *ids,
                              struct group_keys_step *);
+/* The same where nobody asks for ids: `room` is for so many. */
+cohort_status group_keys_add_rows(struct group_keys *, const char *call, cohort_frame *frame, uint32_t *room,
+                                  struct group_keys_step *);
 void group_keys_keep(struct group_keys *, struct group_keys_step *);
 void group_keys_forget(struct group_keys *, struct group_keys_step *);
 

@@ -56,7 +56,9 @@ static cohort_status new_rows(struct group_keys *k, cohort_frame *frame, const s
                               struct group_keys_step *step)
 {
     int are_all = first->count == frame->rows;
-    cohort_status s = frame_gather(frame, first->count, 8, are_all ? NULL : first->at, &step->made);
+    const void *at = first->near ? (const void *)first->near : first->at;
+    cohort_status s =
+        frame_gather(frame, first->count, first->near ? 4 : 8, are_all ? NULL : at, &step->made);
     for (uint32_t i = 0; !s && i < k->columns; i++) {
         struct table_column **c = &step->made->field[i].column;
         if (!(*c)->is_dictionary && (*c)->type.layout == TABLE_VIEWS)
@@ -65,8 +67,8 @@ static cohort_status new_rows(struct group_keys *k, cohort_frame *frame, const s
     return s;
 }
 
-cohort_status group_keys_add(struct group_keys *k, const char *call, cohort_frame *frame, uint32_t *ids,
-                             struct group_keys_step *step)
+static cohort_status add(struct group_keys *k, const char *call, cohort_frame *frame, uint32_t *ids,
+                         int rows_alone, struct group_keys_step *step)
 {
     struct factor_rows first = {0};
     *step = (struct group_keys_step){0};
@@ -83,13 +85,26 @@ cohort_status group_keys_add(struct group_keys *k, const char *call, cohort_fram
         s = factor_check(&k->factor, call, "frame", frame);
     if (s)
         return s;
-    s = factor_add(&k->factor, frame, ids, &first);
+    s = (rows_alone && !k->pieces ? factor_add_rows : factor_add)(&k->factor, frame, ids, &first);
     if (!s && (first.count || !k->pieces))
         s = new_rows(k, frame, &first, step);
+    step->count = first.near ? first.count : k->factor.count;
+    step->unnumbered = first.near != NULL;
     factor_give(&k->factor, &first);
-    step->count = k->factor.count;
     k->stale = 1; /* until it is kept */
     return s;
+}
+
+cohort_status group_keys_add(struct group_keys *k, const char *call, cohort_frame *frame, uint32_t *ids,
+                             struct group_keys_step *step)
+{
+    return add(k, call, frame, ids, 0, step);
+}
+
+cohort_status group_keys_add_rows(struct group_keys *k, const char *call, cohort_frame *frame, uint32_t *room,
+                                  struct group_keys_step *step)
+{
+    return add(k, call, frame, room, 1, step);
 }
 
 void group_keys_forget(struct group_keys *k, struct group_keys_step *step)
@@ -139,7 +154,7 @@ void group_keys_keep(struct group_keys *k, struct group_keys_step *step)
     if (step->made)
         k->piece[k->pieces++] = step->made;
     k->count = step->count;
-    k->stale = 0;
+    k->stale = step->unnumbered;
     uint32_t from = k->pieces;
     uint64_t rows = from ? k->piece[from - 1]->rows : 0;
     while (from > 1 && k->piece[from - 2]->rows <= 2 * rows)

@@ -16,22 +16,22 @@ static cohort_status no_memory(cohort_context *host)
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
-/* Numbers of groups as a column; KEYS_NO_ID is null. */
+/* Numbers of groups as a column that lasts as long as they do; KEYS_NO_ID is null. */
 static cohort_status number_column(cohort_context *host, const uint32_t *ids, uint64_t n,
                                    struct table_column **out)
 {
     struct table_column *c = NULL;
-    cohort_status s = table_column_room(host, "I", n, n * 4, 1, &c);
+    cohort_status s = table_column_room(host, "I", n, 0, 1, &c);
     if (s)
         return s;
     struct table_piece *p = &c->piece[0];
-    if (n)
-        s = context_copy(host, (void *)(uintptr_t)p->data, ids, n * 4);
-    if (!s)
-        s = host->backend->keys->bits(host, ids, n, (uint8_t *)(uintptr_t)p->validity);
+    p->data = ids;
+    s = host->backend->keys->bits(host, ids, n, (uint8_t *)(uintptr_t)p->validity);
     if (!s)
         s = host->backend->table->nulls(host, p, &p->nulls);
     c->nulls = p->nulls;
+    if (!s && !p->nulls)
+        p->validity = NULL;
     if (s)
         table_column_release(c);
     else
@@ -67,7 +67,7 @@ static cohort_status add_pairs(struct group_step *st, uint32_t i, cohort_frame *
     struct group_part *p = &st->part[i];
     p->pairs = pairs;
     cohort_status s = pool_take(g->host, pairs->rows * 4, &p->pair_ids);
-    return s ? s : group_keys_add(&g->aggregate[i].distinct, st->call, pairs, p->pair_ids, &p->distinct);
+    return s ? s : group_keys_add_rows(&g->aggregate[i].distinct, st->call, pairs, p->pair_ids, &p->distinct);
 }
 
 cohort_status group_pairs_add(struct group_step *st, uint32_t i, struct table_column *values)
@@ -315,7 +315,7 @@ static cohort_status count_values(const struct group_step *st, uint32_t i, cohor
                  : COHORT_OK;
 }
 
-/* Room for them, in the host's memory. */
+/* Room for them and the numbers of their groups, in the host's memory: the column holds it all. */
 static cohort_status unpack_open(struct unpacked *u, cohort_context *host, const struct group_aggregate *a,
                                  uint64_t n, uint64_t bytes)
 {
@@ -324,14 +324,13 @@ static cohort_status unpack_open(struct unpacked *u, cohort_context *host, const
     const char *format = !is_text ? a->format : strpbrk(a->format, "uU") ? "U" : "Z";
     *u = (struct unpacked){0};
     cohort_status s = table_column_room(host, format, n, bytes + 8, 0, &u->column);
-    if (!s && !(u->ids = malloc((n + 1) * 4)))
-        s = no_memory(host);
     if (!s)
-        s = loan_take(host, (n + 1) * 8, &b);
+        s = loan_take(host, (n + 1) * (8 + 4), &b);
     if (s)
         return s;
     table_column_hold(u->column, &b->holder);
     u->offset = b->memory;
+    u->ids = (uint32_t *)(u->offset + n + 1);
     u->data = (char *)(uintptr_t)u->column->piece[0].data;
     u->column->piece[0].offsets = is_text ? u->offset : NULL;
     return COHORT_OK;
@@ -363,7 +362,6 @@ static cohort_status unpack_pairs(const struct group_step *st, uint32_t i, cohor
         s = pairs_frame(host, numbers, a->column, table_column_retain(u.column), out);
     table_column_release(u.column);
     table_column_release(plain);
-    free(u.ids);
     return s;
 }
 

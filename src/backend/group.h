@@ -16,6 +16,18 @@ struct group_fold {
     void *states; /* groups of them */
 };
 
+/* Are they of the same values, and kept alike? So are variances and deviations, sums and means. */
+static inline int group_folds_alike(const struct group_fold *a, const struct group_fold *b)
+{
+    const struct keys_column *x = &a->column, *y = &b->column;
+    return a->state == b->state && a->rows == b->rows && a->decimal == b->decimal && a->scale == b->scale &&
+           x->kind == y->kind && x->bytes == y->bytes && x->data == y->data && x->data_bit == y->data_bit &&
+           x->validity == y->validity && x->validity_bit == y->validity_bit && x->words == y->words &&
+           x->states == y->states;
+}
+
+#define GROUP_MOST_ALIKE 64u /* folds that a later one is compared with */
+
 struct group_batch {
     uint64_t n, groups;
     const uint32_t *ids; /* of n rows, below `groups`, or KEYS_NO_ID: the row belongs to none */

@@ -141,6 +141,11 @@ struct keys_backend {
     cohort_status (*add)(cohort_context *, struct keys_table *, struct keys_batch *);
     cohort_status (*find)(cohort_context *, const struct keys_table *, struct keys_batch *);
 
+    /* The first rows of distinct words, in their order, at `rows`, which has room for n. COHORT_UNSUPPORTED:
+     * such words are to be added to a table. */
+    cohort_status (*firsts)(cohort_context *, const struct keys_words *, uint64_t n, uint32_t *rows,
+                            uint64_t *count);
+
     /* The words and states of n rows. */
     cohort_status (*load)(cohort_context *, const struct keys_column *, uint64_t n, uint64_t *words,
                           uint8_t *states);

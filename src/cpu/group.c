@@ -9,6 +9,7 @@
  *   the same; so a group has several records, its lanes, which rows take in turn. (Rows whose order counts go
  *   all to the first one.) Of very few groups most folds are done by masks instead: group_masks.c. In the end
  *   the records go into the states, in the order of the ranges, each thread taking a range of groups.
+ *   Folds of one column that are kept alike, as variances and deviations are, have one part of the records.
  * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order
  *   of their first rows most blocks have none of its groups, and are passed by.
  *
@@ -135,6 +136,14 @@ static void fold_wide(struct group_wide *s, const void *column, uint64_t row)
     }                                                                        \
     break
 
+static inline void add_moment(double *s, double x)
+{
+    s[0] = group_bits(s[0]) == ~0ull ? x : s[0];
+    const double d = x - s[0];
+    s[1] += d;
+    s[2] += d * d;
+}
+
 /* lanes: the bits of a place in `groups` that tell a lane. */
 static void fold_values(uint32_t state, const struct keys_column *column, void *states, uint64_t stride,
                         uint32_t lanes, const uint32_t *groups, const uint64_t *words, uint32_t n)
@@ -165,6 +174,8 @@ static void fold_values(uint32_t state, const struct keys_column *column, void *
         EACH(uint64_t, *s += words[i]);
     case GROUP_SHORT_FLOATS:
         EACH(double, *s += group_real(words[i]));
+    case GROUP_SHORT_MOMENTS:
+        EACH(double, add_moment(s, group_real(words[i])));
     case GROUP_SHORT_MIN:
         EACH(uint64_t, *s = words[i] < *s ? words[i] : *s);
     case GROUP_SHORT_MAX:
@@ -226,7 +237,7 @@ static uint64_t *record_of(const struct records *r, uint64_t range, uint64_t pla
 /* What a fold needs, from word `at` on. */
 static struct group_share share_of(const struct group_fold *f, uint64_t rows, uint32_t at, uint32_t *words)
 {
-    struct group_share p = {f->state, at, ~0u, 0};
+    struct group_share p = {f->state, at, ~0u, 0, 0};
     int nulls = f->column.validity != NULL || f->column.kind == KEYS_DICTIONARY;
     if (f->state == GROUP_SUM && f->column.bytes <= 4 && f->column.kind != KEYS_DICTIONARY && rows < 1u << 31)
         p.state = GROUP_SHORT_SUM;
@@ -234,14 +245,16 @@ static struct group_share share_of(const struct group_fold *f, uint64_t rows, ui
         p.state = GROUP_SHORT_FLOATS;
     else if (f->state == GROUP_MIN || f->state == GROUP_MAX)
         p.state = f->state == GROUP_MIN ? GROUP_SHORT_MIN : GROUP_SHORT_MAX;
+    else if (f->state == GROUP_MOMENTS)
+        p.state = GROUP_SHORT_MOMENTS;
     if (f->state == GROUP_COUNT) {
         p.count = f->rows || !nulls ? 0 : at;
         *words = p.count ? 1 : 0;
         return p;
     }
-    *words = p.state < GROUP_STATES ? group_state_bytes(p.state) / 8 : 1;
+    *words = p.state < GROUP_STATES ? group_state_bytes(p.state) / 8 : p.state == GROUP_SHORT_MOMENTS ? 3 : 1;
     if (p.state >= GROUP_STATES) {
-        p.count = nulls ? at + 1 : 0;
+        p.count = nulls ? at + *words : 0;
         *words += nulls;
     }
     return p;
@@ -319,7 +332,7 @@ static void fold_record_block(const struct records *r, uint64_t *record, struct 
                     block->picked.count);
     for (uint32_t k = 0; k < b->folds; k++) {
         const struct group_share *share = &r->share[k];
-        if (b->fold[k].state == GROUP_COUNT && !share->count)
+        if (share->same || (b->fold[k].state == GROUP_COUNT && !share->count))
             continue;
         if (share->masked)
             group_masks_fold(&block->masks, &b->fold[k], share, block->begin, block->count, record, stride,
@@ -329,13 +342,19 @@ static void fold_record_block(const struct records *r, uint64_t *record, struct 
     }
 }
 
+/* Is its first word all ones before any value? */
+static int has_mark(uint32_t state)
+{
+    return state == GROUP_SHORT_MIN || state == GROUP_SHORT_MOMENTS;
+}
+
 static void open_records(const struct records *r, uint64_t *record)
 {
     const struct group_batch *b = r->batch;
     const uint64_t places = b->groups << r->lane_bits;
     memset(record, 0, places * r->words * 8);
     for (uint32_t k = 0; k < b->folds; k++)
-        for (uint64_t g = 0; r->share[k].state == GROUP_SHORT_MIN && g < places; g++)
+        for (uint64_t g = 0; has_mark(r->share[k].state) && g < places; g++)
             record[g * r->words + r->share[k].at] = ~0ull;
 }
 
@@ -381,6 +400,12 @@ static const void *state_of(const struct group_share *p, const struct keys_colum
         own[0] = *at;
         own[1] = p->state == GROUP_SHORT_FLOATS ? count : count != 0;
         return own;
+    case GROUP_SHORT_MOMENTS: {
+        struct group_moments moments = {0, group_real(at[1]), group_real(at[2]), count};
+        moments.shift = count ? group_real(at[0]) : 0;
+        memcpy(own, &moments, sizeof moments);
+        return own;
+    }
     default:
         return at;
     }
@@ -390,7 +415,7 @@ static void merge_records(void *arg, uint64_t begin, uint64_t end, unsigned work
 {
     const struct records *r = arg;
     const struct group_batch *b = r->batch;
-    uint64_t own[3];
+    uint64_t own[4];
     (void)worker;
     for (uint64_t range = 0; range < r->ranges; range++)
         for (uint64_t at = begin << r->lane_bits; at < end << r->lane_bits; at++)
@@ -400,6 +425,18 @@ static void merge_records(void *arg, uint64_t begin, uint64_t end, unsigned work
                 group_state_merge(f->state, (char *)f->states + group * group_state_bytes(f->state),
                                   state_of(&r->share[k], &f->column, record_of(r, range, at), own));
             }
+}
+
+/* The part of an earlier fold that is alike. 0: there is none. */
+static int take_part(struct records *r, uint32_t k)
+{
+    for (uint32_t i = 0; i < k && i < GROUP_MOST_ALIKE; i++)
+        if (!r->share[i].same && group_folds_alike(&r->batch->fold[i], &r->batch->fold[k])) {
+            r->share[k] = r->share[i];
+            r->share[k].same = 1;
+            return 1;
+        }
+    return 0;
 }
 
 /* How records look. */
@@ -412,8 +449,10 @@ static void lay_out(struct records *r, int can_mask)
     for (uint32_t k = 0; k < b->folds; k++) {
         struct group_share *share = &r->share[k];
         uint32_t words;
+        if (take_part(r, k))
+            continue;
         *share = share_of(&b->fold[k], b->n, (uint32_t)r->words, &words);
-        share->masked = can_mask && group_masks_take(share);
+        share->masked = can_mask && !b->fold[k].decimal && group_masks_take(share);
         r->placed |= !share->masked;
         r->words += words;
     }
@@ -427,7 +466,7 @@ static int fold_by_records(cohort_context *context, const struct group_batch *b,
 {
     struct records r = {.batch = b, .ranges = ranges, .level = cpu_device(context)->level};
     void *memory, *shares;
-    if (!b->folds || b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.share, &shares))
+    if (b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.share, &shares))
         return 0;
     r.share = shares;
     lay_out(&r, group_masks_can(r.level, b->groups));
@@ -447,7 +486,7 @@ static cohort_status cpu_group_fold(cohort_context *context, const struct group_
 {
     uint64_t threads = cpu_device(context)->threads;
     struct job j = {b, b->n <= KEYS_GRAIN || b->groups < threads ? 1 : threads, cpu_device(context)->level};
-    if (b->n > KEYS_GRAIN && fold_by_records(context, b, threads))
+    if (!b->folds || (b->n > KEYS_GRAIN && fold_by_records(context, b, threads)))
         return COHORT_OK;
     cpu_parallel(context, j.ranges, 1, fold_range, &j);
     return COHORT_OK;

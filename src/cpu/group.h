@@ -12,7 +12,8 @@ enum {
         GROUP_STATES,   /* a word: integers of at most 4 bytes, whose range of rows is below 2^31 */
     GROUP_SHORT_FLOATS, /* a sum; its count stands elsewhere, like those of the next two */
     GROUP_SHORT_MIN,    /* all ones before any */
-    GROUP_SHORT_MAX
+    GROUP_SHORT_MAX,
+    GROUP_SHORT_MOMENTS /* shift, sum and squares of struct group_moments; the shift: all ones before any */
 };
 
 /* Where a fold's part of a record is: state `state` at word `at`, and its count, unless the state has it, at
@@ -20,6 +21,7 @@ enum {
 struct group_share {
     uint32_t state, at, count;
     int masked; /* group_masks.c folds it */
+    int same;   /* an earlier fold's part, of the same values, is this one's too */
 };
 
 static inline int group_is_ordered(uint32_t state)
@@ -30,7 +32,7 @@ static inline int group_is_ordered(uint32_t state)
 static inline int group_is_real(uint32_t state)
 {
     return state == GROUP_FLOATS || state == GROUP_EXACT || state == GROUP_MOMENTS ||
-           state == GROUP_SHORT_FLOATS;
+           state == GROUP_SHORT_FLOATS || state == GROUP_SHORT_MOMENTS;
 }
 
 /* Words of a column as a state takes them: the bits of doubles, or numbers in the order of the values. */

@@ -183,6 +183,36 @@ AVX512 static uint64_t most(const uint8_t *mask, const uint64_t *words, uint32_t
     return _mm512_reduce_max_epu64(s[0]);
 }
 
+/* The least row of those in `mask`, of which there are some. */
+AVX512 static uint32_t first_of(const uint8_t *mask)
+{
+    uint64_t word[MASK_WORDS];
+    uint32_t i = 0;
+    memcpy(word, mask, sizeof word);
+    while (!word[i])
+        i++;
+    return 64 * i + (uint32_t)__builtin_ctzll(word[i]);
+}
+
+/* Shift, sum and squares: the shift is the first value. */
+AVX512 static void fold_moments(const uint8_t *mask, const uint64_t *words, uint32_t count, uint64_t *share)
+{
+    if (share[0] == ~0ull)
+        share[0] = words[first_of(mask)];
+    const __m512d shift = _mm512_set1_pd(group_real(share[0]));
+    __m512d sum[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()}, squares[2] = {sum[0], sum[0]};
+    for (uint32_t at = 0; at < count; at += 16)
+        for (uint32_t j = 0; j < 2; j++) {
+            const __mmask8 rows = mask[at / 8 + j];
+            const __m512d x = _mm512_maskz_loadu_pd(rows, (const void *)(words + at + (size_t)8 * j));
+            const __m512d d = _mm512_maskz_sub_pd(rows, x, shift);
+            sum[j] = _mm512_add_pd(sum[j], d);
+            squares[j] = _mm512_fmadd_pd(d, d, squares[j]);
+        }
+    share[1] = group_bits(group_real(share[1]) + _mm512_reduce_add_pd(_mm512_add_pd(sum[0], sum[1])));
+    share[2] = group_bits(group_real(share[2]) + _mm512_reduce_add_pd(_mm512_add_pd(squares[0], squares[1])));
+}
+
 /* Values of the rows of `mask`, of which there are some, into a share. */
 static void fold(uint32_t state, int is_signed, const uint8_t *mask, const uint64_t *words, uint32_t count,
                  uint64_t *share)
@@ -202,6 +232,9 @@ static void fold(uint32_t state, int is_signed, const uint8_t *mask, const uint6
         return;
     case GROUP_SHORT_FLOATS:
         *share = group_bits(group_real(*share) + sum_reals(mask, words, count));
+        return;
+    case GROUP_SHORT_MOMENTS:
+        fold_moments(mask, words, count, share);
         return;
     case GROUP_SHORT_MIN: {
         const uint64_t x = least(mask, words, count);

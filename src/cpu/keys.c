@@ -286,6 +286,7 @@ const struct keys_backend cpu_keys_backend = {
     .has_rows = 1,
     .range = cpu_keys_range,
     .add = cpu_keys_add,
+    .firsts = cpu_keys_firsts,
     .find = cpu_keys_find,
     .load = cpu_keys_load,
     .list = cpu_keys_list,

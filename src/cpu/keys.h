@@ -113,6 +113,11 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
     return word - t->low <= t->span ? t->direct[word - t->low] : KEYS_NO_ID;
 }
 
+/* ---- keys_firsts.c: distinct words without numbers ---- */
+
+cohort_status cpu_keys_firsts(cohort_context *, const struct keys_words *, uint64_t n, uint32_t *rows,
+                              uint64_t *count);
+
 /* ---- keys_parts.c: many new words ---- */
 
 /* Numbers rows of words for which the table has room. COHORT_NO_MEMORY, COHORT_UNSUPPORTED: nothing was

@@ -315,6 +315,14 @@ static cohort_status cuda_keys_add(cohort_context *context, struct keys_table *t
     return s;
 }
 
+/* By a table, always. */
+static cohort_status cuda_keys_firsts(cohort_context *context, const struct keys_words *words, uint64_t n,
+                                      uint32_t *rows, uint64_t *count)
+{
+    (void)context, (void)words, (void)n, (void)rows, (void)count;
+    return COHORT_UNSUPPORTED;
+}
+
 static cohort_status cuda_keys_find(cohort_context *context, const struct keys_table *t, struct keys_batch *b)
 {
     const struct gpu *g = gpu_of(context);
@@ -486,6 +494,7 @@ static cohort_status cuda_keys_ranks(cohort_context *context, const struct keys_
 const struct keys_backend cuda_keys_backend = {
     .range = cuda_keys_range,
     .add = cuda_keys_add,
+    .firsts = cuda_keys_firsts,
     .find = cuda_keys_find,
     .load = cuda_keys_load,
     .list = cuda_keys_list,

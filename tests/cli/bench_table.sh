@@ -23,6 +23,9 @@ judge "bench table: the sweep's pairs, 16 a row" grep -qE 'right 1/1, 16 a key, 
 drawing "bench table: the sweep drawn" sweep.svg
 table --n 1000 --k 10 --query q2,j4 --peers none >printed 2>said
 judge "bench table --query" test "$(grep -cE '^(group|join) ' printed)" -eq 2
+table --n 1000 --k 10 --query sd,nunique --peers none >printed 2>said
+judge "bench table --query of those that are only asked by name" test "$(grep -cE '^group (sd|nunique) ' printed)" -eq 2 -a \
+    "$(grep -cE '^(group|join) ' printed)" -eq 2 -a ! -s said
 
 if command -v python3 >/dev/null 2>&1 && ! "$cohort" info --device cpu | grep -q ', no jansson;'; then
     mkdir -p naive
@@ -32,6 +35,10 @@ if command -v python3 >/dev/null 2>&1 && ! "$cohort" info --device cpu | grep -q
         table --n 1000 --k 7,2 --threads $threads --input plain,sorted,nulls --text dictionary,utf8 --peers naive >printed 2>said
         judge "bench table: all answers are those of plain loops, threads $threads" test $? -eq 0 -a ! -s said -a \
             "$(grep -cE '^(group|join) .* naive ' printed)" -eq 114
+        table --n 1000 --k 7,2 --threads $threads --experiment groups --query sd,nunique --input plain,sorted,nulls \
+            --text dictionary,utf8 --peers naive >printed 2>said
+        judge "bench table: deviations and counts of distinct values are those of plain loops, threads $threads" test \
+            $? -eq 0 -a ! -s said -a "$(grep -cE '^group (sd|nunique) .* naive ' printed)" -eq 24
     done
     NAIVE_WRONG=1 table --n 1000 --k 7 --experiment groups --query q1 --peers naive >printed 2>said
     judge "bench table: another answer ends it" test $? -eq 1 -a "$(grep -c 'the answers differ' said)" -eq 1
@@ -46,12 +53,17 @@ if [ "$device" = cpu ]; then
     chmod +x real/peer_tables
     table --n 100K --k 100,2 --threads 2 --input plain,nulls --peers real >printed 2>said
     status=$?
+    table --n 100K --k 100,2 --threads 2 --experiment groups --query sd,nunique --input plain,nulls --peers real \
+        >printed-named 2>said-named
+    status_named=$?
 fi
 if [ "$device" != cpu ] || grep -qE 'neither duckdb nor polars|reads no JSON' printed; then
     skip "bench table: the answers of duckdb and polars at 10^5 rows" "the device is $device, or they are not installed"
 else
     judge "bench table: 10^5 rows, all answers are those of duckdb and polars" test $status -eq 0 -a ! -s said -a \
         "$(grep -c '^peers, beside 38 of 38 rows' printed)" -eq 1
+    judge "bench table: 10^5 rows, their deviations and counts of distinct values" test $status_named -eq 0 -a \
+        ! -s said-named -a "$(grep -c '^peers, beside 8 of 8 rows' printed-named)" -eq 1
 fi
 printf '#!/bin/sh\necho "{\\"rows\\": []}"\n' >naive-none
 mkdir -p nobody

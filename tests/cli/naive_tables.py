@@ -3,12 +3,14 @@
 
 NAIVE_WRONG in the environment: the sum of the first answer is wrong."""
 import json
+import math
 import os
 import sys
 
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 N, K, INPUT = int(options["--n"]), int(options["--k"]), options["--input"]
 SORTED, NULLS, MASK = INPUT == "sorted", INPUT == "nulls", (1 << 64) - 1
+QUERIES = options["--query"].split(",")
 
 
 def hashed(i, stream):
@@ -102,16 +104,32 @@ def mean(values):
     return sum(values) / len(values) if values else None
 
 
+def variance(values):
+    if len(values) < 2:
+        return None
+    middle = math.fsum(values) / len(values)
+    return math.fsum((v - middle) ** 2 for v in values) / (len(values) - 1)
+
+
+def deviation(values):
+    return None if len(values) < 2 else math.sqrt(variance(values))
+
+
+# By the numbers of keys; of v1 to v3, and from number 4 on id1 to id6.
 GROUPS = {"q1": ([1], [(total, 1)]), "q2": ([1, 2], [(total, 1)]), "q3": ([3], [(total, 1), (mean, 3)]),
           "q4": ([4], [(mean, 1), (mean, 2), (mean, 3)]), "q5": ([6], [(total, 1), (total, 2), (total, 3)]),
           "q7": ([3], [(lambda v: max(v, default=None), 1), (lambda v: min(v, default=None), 2)]),
-          "q10": ([1, 2, 3, 4, 5, 6], [(total, 3), (len, 0)])}
+          "q10": ([1, 2, 3, 4, 5, 6], [(total, 3), (len, 0)]),
+          "sd": ([4, 5], [(deviation, 3), (variance, 3)]), "nunique": ([4], [(lambda v: len(set(v)), 9)])}
 JOINS = {"j1": (1, 1, False), "j2": (2, 2, False), "j3": (2, 2, True), "j4": (2, 2, False), "j5": (3, 3, False)}
 
 
 def groups():
     rows = [([group_id(i, id) for id in range(1, 7)], [0] + [group_value(i, v) for v in range(1, 4)]) for i in range(N)]
+    rows = [(ids, v + ids) for ids, v in rows]
     for name, (by, values) in GROUPS.items():
+        if name in ("sd", "nunique") and name not in QUERIES:
+            continue
         found = {}
         for ids, v in rows:
             found.setdefault(tuple(ids[k - 1] for k in by), []).append(v)

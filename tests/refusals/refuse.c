@@ -360,6 +360,13 @@ static int attempt(struct test *t, const struct deed *deed, enum refusal kind, u
     return refused;
 }
 
+int refuse_takes(struct test *t, uint64_t i, uint64_t of_sim)
+{
+    return test_drawn(t, i, t->kind == TEST_CUDA ? 2 : t->kind == TEST_SIM ? of_sim : 1);
+}
+
+/* The short form on a GPU: its primary context is set up for the first attempt and held for the others, which
+ * would take a fifth of a second each for that alone. */
 static void refuse_kind(struct test *t, const struct deed *deed, enum refusal kind)
 {
     uint64_t at = 1;
@@ -367,6 +374,7 @@ static void refuse_kind(struct test *t, const struct deed *deed, enum refusal ki
     /* One refusal by the allocator is met by giving back what is idle and asking again, and does no harm. */
     const int both = !few && kind == REFUSE_ALLOCATOR;
     while (at < 2000 && attempt(t, deed, kind, at, both || test_below(t, 3) != 0)) {
+        test_hold_gpu(t, few);
         if (both)
             attempt(t, deed, kind, at, 0);
         if (few)
@@ -388,6 +396,7 @@ void refuse_each(struct test *t, const struct deed *deed)
         cuda_driver_register("sim", open_refusing);
     for (enum refusal kind = REFUSE_ALLOCATOR; kind <= last; kind++)
         refuse_kind(t, deed, kind);
+    test_hold_gpu(t, 0);
     if (t->kind == TEST_SIM)
         cuda_driver_register("sim", sim_open);
 }

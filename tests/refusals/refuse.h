@@ -51,6 +51,10 @@ struct deed {
     int what;                                   /* the deed's own */
 };
 
+/* Whether deed i of a case's is done. Where parts are drawn (test_drawn) a GPU has half of them, the
+ * simulator one of `of_sim`. */
+int refuse_takes(struct test *, uint64_t i, uint64_t of_sim);
+
 /* Does it with every kind of request refused. In t->memory. */
 void refuse_each(struct test *, const struct deed *);
 

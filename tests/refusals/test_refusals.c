@@ -215,7 +215,7 @@ static void check_batch(struct test *t, struct scene *s, cohort_status status)
 static void each(struct test *t, const struct deed *deeds, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (test_drawn(t, i, test_size(t, 1, 3)))
+        if (refuse_takes(t, i, 3))
             refuse_each(t, &deeds[i]);
 }
 #define EACH(t, deeds) each(t, deeds, sizeof(deeds) / sizeof *(deeds))
