@@ -10,7 +10,11 @@
  *   all to the first one.) Of very few groups most folds are done by masks instead: group_masks.c. In the end
  *   the records go into the states, in the order of the ranges, each thread taking a range of groups.
  * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order
- *   of their first rows most blocks have none of its groups, and are passed by.
+ *   of their first rows most blocks have none of its groups, and are passed by. Where a group has two rows or
+ *   more, and there are several folds, these too have records, one a group: a row touches one line of memory,
+ *   not one a fold.
+ *
+ * States of groups that are new are nobody's before: whoever sets them makes them zero.
  *
  * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the
  * number of threads. */
@@ -21,6 +25,7 @@
 #define MOST_LANE_BITS 3u         /* a group has 8 lanes at most, */
 #define LANES_WORDS    256u       /* and fewer where records would have twice as many words */
 #define LINE           16u        /* words: two cache lines, which are fetched together */
+#define FAR_BYTES      (1u << 18) /* records that do not stay in the nearer caches */
 
 struct job {
     const struct group_batch *batch;
@@ -176,6 +181,16 @@ static void fold_values(uint32_t state, const struct keys_column *column, void *
 
 /* ---- many groups: a range of them a thread ------------------------------------------------------------- */
 
+/* Of groups low .. high those that are new. */
+static void clear_states(const struct group_batch *b, uint64_t low, uint64_t high)
+{
+    const uint64_t from = low > b->known ? low : b->known;
+    for (uint32_t k = 0; from < high && k < b->folds; k++) {
+        const uint64_t bytes = group_state_bytes(b->fold[k].state);
+        memset((char *)b->fold[k].states + from * bytes, 0, (high - from) * bytes);
+    }
+}
+
 static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct job *j = arg;
@@ -187,6 +202,7 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     uint32_t own[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
     (void)worker;
+    clear_states(b, low, high);
     for (uint64_t at = 0; at < b->n; at += KEYS_BLOCK) {
         uint32_t count = b->n - at < KEYS_BLOCK ? (uint32_t)(b->n - at) : KEYS_BLOCK;
         pick(&p, b->ids + at, count, low, high - low, 0);
@@ -204,17 +220,19 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* ---- few groups: records a thread ---------------------------------------------------------------------- */
+/* ---- records -------------------------------------------------------------------------------------------- */
 
 struct records {
     const struct group_batch *batch;
     struct group_share *share;
+    uint64_t parts;         /* of groups, a thread each, where these share records; 0: each has its own */
     uint64_t ranges, words; /* of rows; of a record, whose word 0 is the group's rows */
     uint64_t each;          /* words from a range's records to the next one's: they share no line */
     uint64_t *record;
     uint32_t lane_bits; /* a group has 1 << lane_bits records a range, its lanes */
     enum cpu_level level;
     int masked, placed; /* how rows are picked: for shares that are, for those that are not */
+    int is_far;
 };
 
 /* Place 0 is the first lane of group 0. */
@@ -303,15 +321,28 @@ static void fold_share(const struct records *r, uint64_t *record, const struct b
         fold_values(share->state, &f->column, record + share->at, stride, lanes, places, words, n);
 }
 
-static void fold_record_block(const struct records *r, uint64_t *record, struct block *block)
+static void ask_for_records(const struct records *r, const uint64_t *record, const struct picked *p)
+{
+    for (uint64_t word = 0; word < r->words; word += LINE / 2)
+        for (uint32_t i = 0; i < p->count; i++)
+            __builtin_prefetch(record + p->group[i] * r->words + word, 1);
+}
+
+/* Rows of groups low .. low + groups. */
+static void fold_record_block(const struct records *r, uint64_t *record, struct block *block, uint32_t low,
+                              uint32_t groups)
 {
     const struct group_batch *b = r->batch;
     const uint64_t lane_stride = r->words * 8, stride = r->words << r->lane_bits;
-    const uint32_t groups = (uint32_t)b->groups, *ids = b->ids + block->begin;
+    const uint32_t *ids = b->ids + block->begin;
     if (r->masked)
         group_masks_make(&block->masks, ids, block->count, groups);
     if (r->placed)
-        pick(&block->picked, ids, block->count, 0, groups, r->lane_bits);
+        pick(&block->picked, ids, block->count, low, groups, r->lane_bits);
+    if (r->placed && !r->masked && !block->picked.count)
+        return;
+    if (r->is_far)
+        ask_for_records(r, record, &block->picked);
     if (r->masked)
         group_masks_count(&block->masks, record, stride, groups);
     else
@@ -329,33 +360,49 @@ static void fold_record_block(const struct records *r, uint64_t *record, struct 
     }
 }
 
-static void open_records(const struct records *r, uint64_t *record)
+/* Of groups low .. high. */
+static void open_records(const struct records *r, uint64_t *record, uint64_t low, uint64_t high)
 {
     const struct group_batch *b = r->batch;
-    const uint64_t places = b->groups << r->lane_bits;
-    memset(record, 0, places * r->words * 8);
+    const uint64_t from = low << r->lane_bits, end = high << r->lane_bits;
+    memset(record + from * r->words, 0, (end - from) * r->words * 8);
     for (uint32_t k = 0; k < b->folds; k++)
-        for (uint64_t g = 0; r->share[k].state == GROUP_SHORT_MIN && g < places; g++)
+        for (uint64_t g = from; r->share[k].state == GROUP_SHORT_MIN && g < end; g++)
             record[g * r->words + r->share[k].at] = ~0ull;
 }
 
+static void fold_record_rows(const struct records *r, uint64_t *record, uint64_t from, uint64_t end,
+                             uint64_t low, uint64_t high)
+{
+    struct block block;
+    open_records(r, record, low, high);
+    for (uint64_t at = from; at < end; at += KEYS_BLOCK) {
+        block.begin = at;
+        block.count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        fold_record_block(r, record, &block, (uint32_t)low, (uint32_t)(high - low));
+    }
+}
+
+/* All rows, a range of groups. */
+static void fold_groups(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct records *r = arg;
+    const uint64_t groups = r->batch->groups, each = groups / r->parts;
+    (void)worker;
+    fold_record_rows(r, r->record, 0, r->batch->n, each * begin, end == r->parts ? groups : each * end);
+}
+
+/* All groups, a range of rows. */
 static void fold_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct records *r = arg;
     const struct group_batch *b = r->batch;
-    struct block block;
     (void)worker;
     for (uint64_t range = begin; range < end; range++) {
         uint64_t each = (b->n / r->ranges + KEYS_BLOCK - 1) / KEYS_BLOCK * KEYS_BLOCK;
         uint64_t from = range * each < b->n ? range * each : b->n;
         uint64_t stop = range + 1 == r->ranges || b->n - from < each ? b->n : from + each;
-        uint64_t *record = record_of(r, range, 0);
-        open_records(r, record);
-        for (uint64_t at = from; at < stop; at += KEYS_BLOCK) {
-            block.begin = at;
-            block.count = stop - at < KEYS_BLOCK ? (uint32_t)(stop - at) : KEYS_BLOCK;
-            fold_record_block(r, record, &block);
-        }
+        fold_record_rows(r, record_of(r, range, 0), from, stop, 0, b->groups);
     }
 }
 
@@ -392,6 +439,7 @@ static void merge_records(void *arg, uint64_t begin, uint64_t end, unsigned work
     const struct group_batch *b = r->batch;
     uint64_t own[3];
     (void)worker;
+    clear_states(b, begin, end);
     for (uint64_t range = 0; range < r->ranges; range++)
         for (uint64_t at = begin << r->lane_bits; at < end << r->lane_bits; at++)
             for (uint32_t k = 0; k < b->folds; k++) {
@@ -419,24 +467,32 @@ static void lay_out(struct records *r, int can_mask)
     }
     while (r->placed && r->lane_bits < MOST_LANE_BITS && (b->groups * r->words << r->lane_bits) < LANES_WORDS)
         r->lane_bits++;
+    r->is_far = r->placed && b->groups * r->words * 8 > FAR_BYTES;
+    while (r->is_far && r->words < LINE / 2 && (r->words & (r->words - 1)))
+        r->words++; /* no record lies in two lines */
     r->each = ((b->groups * r->words << r->lane_bits) + LINE - 1) / LINE * LINE + LINE;
 }
 
-/* 0: too many groups, or no memory for it. */
-static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t ranges)
+/* 0: records are of no use, or there is no memory for them. */
+static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t threads)
 {
-    struct records r = {.batch = b, .ranges = ranges, .level = cpu_device(context)->level};
+    const int by_rows = b->groups <= b->n / 8 + 1, by_groups = b->folds > 1 && b->groups <= b->n / 2;
+    struct records r = {.batch = b, .ranges = by_rows ? threads : 1, .level = cpu_device(context)->level};
     void *memory, *shares;
-    if (!b->folds || b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.share, &shares))
+    if (!b->folds || (!by_rows && !by_groups) || pool_take(context, b->folds * sizeof *r.share, &shares))
         return 0;
+    r.parts = by_rows ? 0 : threads;
     r.share = shares;
-    lay_out(&r, group_masks_can(r.level, b->groups));
-    if (pool_take(context, ranges * r.each * 8, &memory)) {
+    lay_out(&r, by_rows && group_masks_can(r.level, b->groups));
+    if (pool_take(context, r.ranges * r.each * 8, &memory)) {
         pool_give(context, shares);
         return 0;
     }
     r.record = memory;
-    cpu_parallel(context, ranges, 1, fold_rows, &r);
+    if (by_rows)
+        cpu_parallel(context, r.ranges, 1, fold_rows, &r);
+    else
+        cpu_parallel(context, r.parts, 1, fold_groups, &r);
     cpu_parallel(context, b->groups, MERGE_GRAIN, merge_records, &r);
     pool_give(context, memory);
     pool_give(context, shares);
@@ -498,5 +554,6 @@ const struct group_backend cpu_group_backend = {
     .check = cpu_group_check,
     .fold = cpu_group_fold,
     .merge = cpu_group_merge,
+    .sets_new = 1,
     .values = cpu_group_values,
 };
