@@ -35,43 +35,9 @@ struct job {
 
 /* ---- a block of rows ----------------------------------------------------------------------------------- */
 
-/* Rows of a block that are folded: their groups, and where they stand in the block. */
-struct picked {
-    uint32_t count;
-    int whole; /* all of the block's */
-    uint32_t group[KEYS_BLOCK];
-    uint8_t at[KEYS_BLOCK];
-};
-
-/* Those of groups low .. low + span; `span` is at most KEYS_NO_ID - low. A group stands for 1 << lane_bits
- * places, the lanes, which its rows take in turn. */
-static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t low, uint32_t span,
-                 uint32_t lane_bits)
-{
-    const uint32_t lanes = (1u << lane_bits) - 1;
-    uint32_t most = 0, least = ~0u, n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t from = ids[i] - low;
-        most = from > most ? from : most;
-        least = from < least ? from : least;
-    }
-    p->whole = most < span;
-    p->count = p->whole ? count : 0;
-    for (uint32_t i = 0; p->whole && i < count; i++)
-        p->group[i] = ids[i] << lane_bits | (i & lanes);
-    if (p->whole || least >= span)
-        return;
-    for (uint32_t i = 0; i < count; i++) {
-        p->group[n] = ids[i] << lane_bits | (i & lanes);
-        p->at[n] = (uint8_t)i;
-        n += ids[i] - low < span;
-    }
-    p->count = n;
-}
-
 /* The values of the picked rows, of decimals their numbers, and their states; 0: none is null, and there
  * are no states. */
-static int load_picked(const struct picked *p, const struct group_fold *f, enum cpu_level level,
+static int load_picked(const struct group_picked *p, const struct group_fold *f, enum cpu_level level,
                        uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states)
 {
     const int some = !f->rows && group_load(&f->column, level, begin, count, words, states);
@@ -99,7 +65,7 @@ static void make_words(const struct group_fold *f, uint32_t state, uint64_t *wor
 }
 
 /* Leaves those that are not null, with their groups in `to`: how many there are. */
-static uint32_t drop_nulls(const struct picked *p, const uint8_t *states, uint64_t *words, uint32_t *to)
+static uint32_t drop_nulls(const struct group_picked *p, const uint8_t *states, uint64_t *words, uint32_t *to)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -197,7 +163,7 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     const struct group_batch *b = j->batch;
     uint32_t low = (uint32_t)(b->groups / j->ranges * begin);
     uint32_t high = (uint32_t)(end == j->ranges ? b->groups : b->groups / j->ranges * end);
-    struct picked p;
+    struct group_picked p;
     uint64_t words[KEYS_BLOCK];
     uint32_t own[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
@@ -205,7 +171,7 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     clear_states(b, low, high);
     for (uint64_t at = 0; at < b->n; at += KEYS_BLOCK) {
         uint32_t count = b->n - at < KEYS_BLOCK ? (uint32_t)(b->n - at) : KEYS_BLOCK;
-        pick(&p, b->ids + at, count, low, high - low, 0);
+        group_pick(&p, j->level, b->ids + at, count, low, high - low, 0);
         for (uint32_t k = 0; p.count && k < b->folds; k++) {
             const struct group_fold *f = &b->fold[k];
             uint64_t bytes = group_state_bytes(f->state);
@@ -268,7 +234,7 @@ static struct group_share share_of(const struct group_fold *f, uint64_t rows, ui
 /* What the rows of a block are picked by: masks, places, or both. */
 struct block {
     struct group_masks masks;
-    struct picked picked;
+    struct group_picked picked;
     uint64_t begin;
     uint32_t count;
 };
@@ -304,7 +270,7 @@ static void fold_share(const struct records *r, uint64_t *record, const struct b
 {
     const struct group_fold *f = &r->batch->fold[k];
     const struct group_share *share = &r->share[k];
-    const struct picked *p = &block->picked;
+    const struct group_picked *p = &block->picked;
     uint64_t words[KEYS_BLOCK], stride = r->words * 8;
     uint32_t own[KEYS_BLOCK], n = p->count, lanes = (1u << r->lane_bits) - 1;
     uint8_t states[KEYS_BLOCK];
@@ -321,7 +287,7 @@ static void fold_share(const struct records *r, uint64_t *record, const struct b
         fold_values(share->state, &f->column, record + share->at, stride, lanes, places, words, n);
 }
 
-static void ask_for_records(const struct records *r, const uint64_t *record, const struct picked *p)
+static void ask_for_records(const struct records *r, const uint64_t *record, const struct group_picked *p)
 {
     for (uint64_t word = 0; word < r->words; word += LINE / 2)
         for (uint32_t i = 0; i < p->count; i++)
@@ -338,7 +304,7 @@ static void fold_record_block(const struct records *r, uint64_t *record, struct 
     if (r->masked)
         group_masks_make(&block->masks, ids, block->count, groups);
     if (r->placed)
-        pick(&block->picked, ids, block->count, low, groups, r->lane_bits);
+        group_pick(&block->picked, r->level, ids, block->count, low, groups, r->lane_bits);
     if (r->placed && !r->masked && !block->picked.count)
         return;
     if (r->is_far)
