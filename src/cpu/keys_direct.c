@@ -20,6 +20,7 @@
 #define FIRST      (1u << 15) /* rows of a first round at least; a multiple of KEYS_GRAIN */
 #define ROWS_CODE  4u         /* and so many a place of the table */
 #define LONGER     8u         /* times as long as the one before is a round */
+#define MOST_MAPS  16u        /* threads that have a bitmap each */
 #define FAR        (1u << 17) /* places of a table that is not in the nearest caches */
 
 struct direct {
@@ -27,9 +28,11 @@ struct direct {
     struct keys_batch *batch;
     struct keys_codes codes;
     uint64_t begin, rows; /* of the round */
-    uint64_t *is_first;   /* a bitmap of rows */
+    uint64_t *is_first;   /* bitmaps of rows, `maps` of them, and then the first one is all of theirs */
     uint64_t *rank;       /* by its words: first rows before */
     uint8_t *is_new;      /* by blocks of KEYS_BLOCK rows: there are keys without an id */
+    uint64_t words;       /* of a bitmap */
+    uint32_t maps;        /* one a thread; 1: threads share it */
     int any_new;          /* atomic: in some block */
     int is_512;
 };
@@ -230,18 +233,31 @@ static inline int is_mark(uint32_t entry)
 static void mark_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct direct *d = arg;
-    (void)worker;
+    uint64_t *map = d->is_first + (d->maps > 1 ? worker : 0) * d->words;
     for (uint64_t code = begin; code < end; code++) {
         uint32_t entry = d->table->direct[code], row = entry & ~MARK;
-        if (is_mark(entry))
-            __atomic_fetch_or(&d->is_first[row / 64], 1ull << (row & 63), __ATOMIC_RELAXED);
+        if (!is_mark(entry))
+            continue;
+        if (d->maps > 1)
+            map[row / 64] |= 1ull << (row & 63);
+        else
+            __atomic_fetch_or(&map[row / 64], 1ull << (row & 63), __ATOMIC_RELAXED);
     }
 }
 
-static void number_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+/* Makes one of all bitmaps. */
+static void join_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct direct *d = arg;
     (void)worker;
+    for (uint32_t m = 1; m < d->maps; m++)
+        for (uint64_t word = begin; word < end; word++)
+            d->is_first[word] |= d->is_first[m * d->words + word];
+}
+
+static inline __attribute__((always_inline)) void number_codes(const struct direct *d, uint64_t begin,
+                                                               uint64_t end)
+{
     for (uint64_t code = begin; code < end; code++) {
         uint32_t entry = d->table->direct[code], row = entry & ~MARK;
         if (!is_mark(entry))
@@ -249,7 +265,36 @@ static void number_part(void *arg, uint64_t begin, uint64_t end, unsigned worker
         uint64_t below = d->is_first[row / 64] & ((1ull << (row & 63)) - 1);
         uint64_t next = d->rank[row / 64] + (unsigned)__builtin_popcountll(below);
         d->table->direct[code] = (uint32_t)(d->table->count + next);
-        d->batch->first[d->batch->firsts + next] = d->begin + row;
+    }
+}
+
+#if CPU_VECTORS
+AVX512 static void number_512(const struct direct *d, uint64_t begin, uint64_t end)
+{
+    number_codes(d, begin, end);
+}
+#else
+#    define number_512 number_codes
+#endif
+
+static void number_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct direct *d = arg;
+    (void)worker;
+    if (d->is_512)
+        number_512(d, begin, end);
+    else
+        number_codes(d, begin, end);
+}
+
+static void list_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct direct *d = arg;
+    (void)worker;
+    for (uint64_t word = begin; word < end; word++) {
+        uint64_t *first = d->batch->first + d->batch->firsts + d->rank[word];
+        for (uint64_t bits = d->is_first[word]; bits; bits &= bits - 1)
+            *first++ = d->begin + word * 64 + (unsigned)__builtin_ctzll(bits);
     }
 }
 
@@ -265,10 +310,13 @@ static cohort_status number(cohort_context *context, struct direct *d)
 {
     struct keys_table *t = d->table;
     struct keys_batch *b = d->batch;
-    uint64_t sum = 0, words = (d->rows + 63) / 64;
-    memset(d->is_first, 0, words * 8);
+    uint64_t sum = 0;
+    d->words = (d->rows + 63) / 64;
+    memset(d->is_first, 0, d->maps * d->words * 8);
     cpu_parallel(context, t->span + 2, CODE_GRAIN, mark_part, d);
-    for (uint64_t word = 0; word < words; word++) {
+    if (d->maps > 1)
+        cpu_parallel(context, d->words, CODE_GRAIN, join_part, d);
+    for (uint64_t word = 0; word < d->words; word++) {
         d->rank[word] = sum;
         sum += (unsigned)__builtin_popcountll(d->is_first[word]);
     }
@@ -277,6 +325,7 @@ static cohort_status number(cohort_context *context, struct direct *d)
     if (s)
         return s;
     cpu_parallel(context, t->span + 2, CODE_GRAIN, number_part, d);
+    cpu_parallel(context, d->words, KEYS_GRAIN / 64, list_part, d);
     cpu_parallel(context, d->rows, KEYS_GRAIN, answer_part, d);
     t->null.id = t->direct[t->span + 1];
     t->count += sum;
@@ -308,16 +357,17 @@ static uint64_t round_rows(const struct direct *d, uint64_t last)
 cohort_status keys_direct_add(cohort_context *context, struct keys_table *t, struct keys_batch *b)
 {
     const enum cpu_level level = cpu_device(context)->level;
-    struct direct d = {.table = t, .batch = b};
+    const unsigned threads = cpu_device(context)->threads;
+    struct direct d = {.table = t, .batch = b, .maps = threads <= MOST_MAPS ? threads : 1};
     uint64_t most = b->n < MOST_ROWS ? b->n : MOST_ROWS, words = most / 64 + 1;
     void *memory = NULL;
-    cohort_status s = pool_take(context, 2 * words * 8 + most / KEYS_BLOCK + 1, &memory);
+    cohort_status s = pool_take(context, (d.maps + 1) * words * 8 + most / KEYS_BLOCK + 1, &memory);
     d.codes = keys_codes_of(b->words, level, t->low, (uint32_t)t->span + 1);
 #if CPU_VECTORS
     d.is_512 = level >= CPU_AVX512;
 #endif
     d.is_first = memory;
-    d.rank = d.is_first + words;
+    d.rank = d.is_first + d.maps * words;
     d.is_new = (uint8_t *)(d.rank + words);
     for (; !s && d.begin < b->n; d.begin += d.rows) {
         d.rows = round_rows(&d, d.begin ? d.rows : 0);
