@@ -186,7 +186,7 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* ---- records -------------------------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 struct records {
     const struct group_batch *batch;
