@@ -192,7 +192,7 @@ static void factors(struct test *t)
 /* Many rows of dictionaries with few values: what these may be is the range of the rows. */
 static void long_dictionaries(struct test *t)
 {
-    for (uint64_t round = 0; round < test_scale(t, 6, 12, 40); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 40, 80, 200); round++) {
         static const char *const formats[] = {"u", "l", "S", "U"};
         struct batches b = {.count = 2, .columns = 1 + (uint32_t)test_below(t, 2)};
         for (uint32_t i = 0; i < b.count; i++) {

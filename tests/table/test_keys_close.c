@@ -43,16 +43,18 @@ static void *room(uint64_t bytes)
     return memory;
 }
 
-/* At most so many keys can be. */
-static void close_open(struct test *t, struct close *c, uint64_t n, uint32_t columns, uint64_t most)
+/* At most so many keys can be; is_full: they are, nearly. */
+static void close_open(struct test *t, struct close *c, uint64_t n, uint32_t columns, uint64_t most,
+                       int is_full)
 {
     *c = (struct close){.n = n, .columns = columns, .keys = 1};
     for (uint32_t i = 0; i < columns; i++) {
         struct close_column *x = &c->column[i];
-        x->type = (unsigned)test_below(t, sizeof types / sizeof *types);
+        x->type = (unsigned)(is_full ? 4 + test_below(t, 4) : test_below(t, sizeof types / sizeof *types));
         const unsigned bytes = types[x->type].bytes;
         const uint64_t all = bytes == 1 ? 256 : bytes == 2 ? 65536 : most;
         x->values = 1 + test_below(t, all < most / c->keys ? all : most / c->keys);
+        x->values = is_full && !i ? most : x->values;
         x->low = bytes == 1   ? test_below(t, 257 - x->values)
                  : bytes == 2 ? test_below(t, 65537 - (x->values < 65536 ? x->values : 65536))
                  : bytes == 4 ? test_below(t, (1ull << 32) - x->values)
@@ -168,12 +170,12 @@ static void close_add(struct test *t, struct close *c, cohort_context *context, 
 }
 
 /* Which rows bring new keys decides the rounds: all at first; some in the middle; some at the very end. */
-static void numbers(struct test *t, cohort_context *context, uint64_t n, uint64_t most)
+static void numbers(struct test *t, cohort_context *context, uint64_t n, uint64_t most, int is_full)
 {
     const uint64_t late[] = {0, n / 2, n < 20 ? 0 : n - 20};
     struct close c;
     cohort_factor *factor = NULL;
-    close_open(t, &c, n, 1 + (uint32_t)test_below(t, COLUMNS), most);
+    close_open(t, &c, n, is_full ? 1 : 1 + (uint32_t)test_below(t, COLUMNS), most, is_full);
     OK(t, cohort_factor_create(context, c.columns, c.nulls_equal, &factor));
     const uint64_t from = late[test_below(t, 3)];
     close_fill(t, &c, from);
@@ -206,9 +208,11 @@ static void close_keys(struct test *t)
 {
     static const unsigned threads[] = {1, 2, 5, 17};
     for (uint64_t round = 0; round < test_scale(t, 16, 48, 160); round++) {
-        cohort_context *context = context_of(t, threads[round % 4], !test_below(t, 3));
-        const uint64_t n = 1 + test_below(t, round % 8 < 4 ? 400000 : 70000);
-        numbers(t, context, n, round % 3 ? 1 + test_below(t, 3000) : 1 + n / 2);
+        const int is_full = round % 4 == 1; /* so many places that both threads have some */
+        const unsigned n_threads = is_full ? 2 : threads[test_below(t, 4)];
+        cohort_context *context = context_of(t, n_threads, !test_below(t, 3));
+        const uint64_t n = is_full ? 300000 : 1 + test_below(t, round % 4 ? 400000 : 70000);
+        numbers(t, context, n, is_full ? n / 2 : 1 + test_below(t, 3000), is_full);
         cohort_context_destroy(context);
     }
 }
