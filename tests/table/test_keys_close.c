@@ -217,4 +217,96 @@ static void close_keys(struct test *t)
     }
 }
 
-const struct test_case test_cases[] = {{"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT}, {NULL, NULL, 0}};
+/* ---- strings by their indices -------------------------------------------------------------------------- */
+
+/* Two columns of a dictionary that has each value once: its indices are numbers of the values. */
+#define VALUES 8
+
+static void let_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+
+static void let_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+
+/* One at a time. */
+static cohort_frame *strings(struct test *t, uint64_t n, uint32_t *const index[2], uint8_t *const valid[2])
+{
+    static const int32_t offsets[VALUES + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    static const void *heap[3], *buffers[2][2], *none[1];
+    static struct ArrowSchema text, own[2], *fields[2] = {&own[0], &own[1]};
+    static struct ArrowArray value, column[2], *children[2] = {&column[0], &column[1]};
+    struct ArrowSchema schema = {
+        .format = "+s", .name = "", .n_children = 2, .children = fields, .release = let_schema};
+    struct ArrowArray array = {.length = (int64_t)n,
+                               .n_buffers = 1,
+                               .buffers = none,
+                               .n_children = 2,
+                               .children = children,
+                               .release = let_array};
+    cohort_frame *frame = NULL;
+    heap[1] = offsets;
+    heap[2] = "abcdefgh";
+    text = (struct ArrowSchema){.format = "u", .name = "", .release = let_schema};
+    value = (struct ArrowArray){.length = VALUES, .n_buffers = 3, .buffers = heap, .release = let_array};
+    for (int i = 0; i < 2; i++) {
+        buffers[i][0] = valid[i];
+        buffers[i][1] = index[i];
+        own[i] = (struct ArrowSchema){.format = "I",
+                                      .name = i ? "b" : "a",
+                                      .flags = ARROW_FLAG_NULLABLE,
+                                      .dictionary = &text,
+                                      .release = let_schema};
+        column[i] = (struct ArrowArray){.length = (int64_t)n,
+                                        .null_count = -1,
+                                        .n_buffers = 2,
+                                        .buffers = buffers[i],
+                                        .dictionary = &value,
+                                        .release = let_array};
+    }
+    OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+    return frame;
+}
+
+/* In two calls: by indices, and then by the numbers of another dictionary's values. */
+static void close_strings(struct test *t)
+{
+    const uint64_t n = VALUES * 64 + test_below(t, 9000);
+    uint32_t *index[2], *ids = room(n * 4), due[VALUES + 1][VALUES + 1];
+    uint8_t *valid[2];
+    uint32_t count = 0;
+    cohort_factor *factor = NULL;
+    OK(t, cohort_factor_create(t->context, 2, NULL, &factor));
+    memset(due, 0xff, sizeof due);
+    for (int call = 0; call < 2; call++) {
+        for (int c = 0; c < 2; c++) {
+            index[c] = room(n * 4);
+            valid[c] = room(n / 8 + 1);
+            for (uint64_t i = 0; i < n; i++) {
+                index[c][i] = (uint32_t)test_below(t, call ? VALUES - 2 : VALUES);
+                valid[c][i / 8] |= (uint8_t)(!!test_below(t, 9) << (i & 7));
+            }
+        }
+        cohort_frame *frame = strings(t, n, index, valid);
+        OK(t, cohort_factor_add(factor, frame, ids));
+        for (uint64_t i = 0; i < n; i++) {
+            const uint32_t a = valid[0][i / 8] >> (i & 7) & 1 ? index[0][i] : VALUES;
+            const uint32_t b = valid[1][i / 8] >> (i & 7) & 1 ? index[1][i] : VALUES;
+            count += due[a][b] == COHORT_NO_ID;
+            due[a][b] = due[a][b] == COHORT_NO_ID ? count - 1 : due[a][b];
+            REQUIREF(t, ids[i] == due[a][b], "call %d, row %llu: id %u, not %u", call, (unsigned long long)i,
+                     ids[i], due[a][b]);
+        }
+        cohort_frame_release(frame);
+        for (int c = 0; c < 2; c++)
+            free(index[c]), free(valid[c]);
+    }
+    cohort_factor_destroy(factor);
+    free(ids);
+}
+
+const struct test_case test_cases[] = {
+    {"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT}, {"strings", close_strings, 0}, {NULL, NULL, 0}};
