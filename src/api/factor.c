@@ -253,6 +253,7 @@ static cohort_status look_column(struct look *l, uint32_t c, const struct table_
         k->kind = KEYS_DICTIONARY;
         k->bytes = column->index.bytes;
         k->is_signed = 0;
+        k->values = d ? d->rows : 0;
         if (d)
             s = translate(l, c, d, k);
     } else if (k->kind >= KEYS_WIDE) {

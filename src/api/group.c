@@ -233,7 +233,7 @@ static cohort_status fold(struct group_step *st)
 {
     cohort_group *g = st->group;
     struct group_fold *folds = zeroed(g->aggregates + 1u, sizeof *folds);
-    struct group_batch b = {st->rows, st->of.count, st->ids, 0, folds};
+    struct group_batch b = {st->rows, st->of.count, g->of.count, st->ids, 0, folds};
     if (!folds)
         return no_memory(g->host, st->call, g->aggregates, "aggregates");
     for (uint32_t i = 0; i < g->aggregates; i++) {
@@ -268,7 +268,7 @@ static cohort_status add(cohort_group *g, const char *call, cohort_frame *own)
         if (g->aggregate[i].column)
             s = add_part(&st, i, &own->field[n++]);
     if (!s)
-        s = group_step_ready(&st);
+        s = group_step_ready(&st, g->host->backend->group->sets_new);
     if (!s)
         s = fold(&st);
     group_step_close(&st, !s);

@@ -172,8 +172,9 @@ cohort_status group_keys_of(cohort_group *g, const cohort_frame *from, cohort_fr
 
 cohort_status group_step_open(struct group_step *, cohort_group *, const char *call, cohort_frame *keys);
 
-/* Room for all groups' states, and for what each part brings. */
-cohort_status group_step_ready(struct group_step *);
+/* Room for all groups' states, and for what each part brings. The states of new groups are zero, unless
+ * `unset`. */
+cohort_status group_step_ready(struct group_step *, int unset);
 
 /* 0: everything is as it was before the call. */
 void group_step_close(struct group_step *, int keep);

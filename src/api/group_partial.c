@@ -215,7 +215,7 @@ static cohort_status take_partial(cohort_group *g, const char *call, cohort_grou
     for (uint32_t i = 0; !s && i < g->aggregates; i++)
         s = take_part(&st, i, &partial->field[g->keys + i]);
     if (!s)
-        s = group_step_ready(&st);
+        s = group_step_ready(&st, 0);
     if (!s)
         s = merge(&st);
     group_step_close(&st, !s);

@@ -136,13 +136,11 @@ cohort_status group_step_open(struct group_step *st, cohort_group *g, const char
 }
 
 /* Folds on a CPU are into the states that there are, if there is room. */
-static cohort_status reserve_states(struct group_step *st, uint32_t i)
+static cohort_status take_states(struct group_step *st, const struct group_aggregate *a, struct group_part *p)
 {
     cohort_group *g = st->group;
-    const struct group_aggregate *a = &g->aggregate[i];
-    struct group_part *p = &st->part[i];
-    const uint64_t groups = st->of.count;
-    uint64_t bytes = group_state_bytes(a->state), more = a->room ? groups + groups / 2 : groups + 16;
+    const uint64_t groups = st->of.count, bytes = group_state_bytes(a->state);
+    uint64_t more = a->room ? groups + groups / 2 : groups + 16;
     p->states = a->states;
     p->room = a->room;
     if (groups <= a->room && !g->host->backend->group->may_fail)
@@ -154,17 +152,22 @@ static cohort_status reserve_states(struct group_step *st, uint32_t i)
         return context_fail(
             g->host, COHORT_NO_MEMORY, "%s: no memory of %llu bytes for the states of %llu groups (%s)",
             st->call, (unsigned long long)(more * bytes), (unsigned long long)groups, group_op_names[a->op]);
-    if (!s)
-        s = context_copy(g->host, states, a->states, a->room ? g->of.count * bytes : 0);
-    if (!s)
-        s = context_fill(g->host, (char *)states + g->of.count * bytes, 0, (more - g->of.count) * bytes);
-    if (s) {
-        pool_give(g->host, states);
+    if (s)
         return s;
-    }
-    p->states = states;
+    p->states = states; /* group_step_close gives them back, if they are not kept */
     p->room = more;
-    return COHORT_OK;
+    return context_copy(g->host, states, a->states, a->room ? g->of.count * bytes : 0);
+}
+
+static cohort_status reserve_states(struct group_step *st, uint32_t i, int unset)
+{
+    const struct group_aggregate *a = &st->group->aggregate[i];
+    struct group_part *p = &st->part[i];
+    const uint64_t known = st->group->of.count, bytes = group_state_bytes(a->state);
+    cohort_status s = take_states(st, a, p);
+    return s || unset ? s
+                      : context_fill(st->group->host, (char *)p->states + known * bytes, 0,
+                                     (st->of.count - known) * bytes);
 }
 
 /* The states that were folded into are the aggregate's. */
@@ -183,7 +186,7 @@ static void forget_states(cohort_group *g, const struct group_aggregate *a, stru
     p->states = NULL;
 }
 
-cohort_status group_step_ready(struct group_step *st)
+cohort_status group_step_ready(struct group_step *st, int unset)
 {
     cohort_group *g = st->group;
     cohort_status s = COHORT_OK;
@@ -191,7 +194,7 @@ cohort_status group_step_ready(struct group_step *st)
         struct group_aggregate *a = &g->aggregate[i];
         struct group_part *p = &st->part[i];
         if (a->way == GROUP_BY_STATE)
-            s = reserve_states(st, i);
+            s = reserve_states(st, i, unset);
         else if (a->way == GROUP_BY_TEXT)
             s = group_texts_reserve(g->host, &a->texts, st->of.count, g->of.count);
         if (!s && a->way == GROUP_BY_TEXT)

@@ -30,6 +30,7 @@ static inline int group_folds_alike(const struct group_fold *a, const struct gro
 
 struct group_batch {
     uint64_t n, groups;
+    uint64_t known; /* the states of groups from this one on are new: zero, or unset where folds set them */
     const uint32_t *ids; /* of n rows, below `groups`, or KEYS_NO_ID: the row belongs to none */
     uint32_t folds;
     const struct group_fold *fold;
@@ -51,6 +52,8 @@ struct group_backend {
     /* Folds and merges may fail, and leave states that are neither before nor behind: they are to be given
      * states that nobody has yet. */
     int may_fail;
+
+    int sets_new; /* folds set the states of groups that are new: what is in them does not matter */
 
     cohort_status (*fold)(cohort_context *, const struct group_batch *);
 

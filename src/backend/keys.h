@@ -25,6 +25,7 @@ struct keys_column {
     uint64_t validity_bit;
     const uint64_t *words; /* DICTIONARY: of its values */
     const uint8_t *states;
+    uint64_t values; /* of a dictionary; its indices are less, where a row is not null; 0: not known */
     int skips_nulls; /* a null is KEYS_NONE */
     int is_signed;   /* words are in order as signed numbers */
 };

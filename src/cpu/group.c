@@ -11,7 +11,11 @@
  *   the records go into the states, in the order of the ranges, each thread taking a range of groups.
  *   Folds of one column that are kept alike, as variances and deviations are, have one part of the records.
  * - Many groups: a thread takes a range of groups and goes through all rows. Where groups come in the order
- *   of their first rows most blocks have none of its groups, and are passed by.
+ *   of their first rows most blocks have none of its groups, and are passed by. Where a group has two rows or
+ *   more, and there are several folds, these too have records, one a group: a row touches one line of memory,
+ *   not one a fold.
+ *
+ * States of groups that are new are nobody's before: whoever sets them makes them zero.
  *
  * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the
  * number of threads. */
@@ -22,6 +26,7 @@
 #define MOST_LANE_BITS 3u         /* a group has 8 lanes at most, */
 #define LANES_WORDS    256u       /* and fewer where records would have twice as many words */
 #define LINE           16u        /* words: two cache lines, which are fetched together */
+#define FAR_BYTES      (1u << 18) /* records that do not stay in the nearer caches */
 
 struct job {
     const struct group_batch *batch;
@@ -31,43 +36,9 @@ struct job {
 
 /* ---- a block of rows ----------------------------------------------------------------------------------- */
 
-/* Rows of a block that are folded: their groups, and where they stand in the block. */
-struct picked {
-    uint32_t count;
-    int whole; /* all of the block's */
-    uint32_t group[KEYS_BLOCK];
-    uint8_t at[KEYS_BLOCK];
-};
-
-/* Those of groups low .. low + span; `span` is at most KEYS_NO_ID - low. A group stands for 1 << lane_bits
- * places, the lanes, which its rows take in turn. */
-static void pick(struct picked *p, const uint32_t *ids, uint32_t count, uint32_t low, uint32_t span,
-                 uint32_t lane_bits)
-{
-    const uint32_t lanes = (1u << lane_bits) - 1;
-    uint32_t most = 0, least = ~0u, n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t from = ids[i] - low;
-        most = from > most ? from : most;
-        least = from < least ? from : least;
-    }
-    p->whole = most < span;
-    p->count = p->whole ? count : 0;
-    for (uint32_t i = 0; p->whole && i < count; i++)
-        p->group[i] = ids[i] << lane_bits | (i & lanes);
-    if (p->whole || least >= span)
-        return;
-    for (uint32_t i = 0; i < count; i++) {
-        p->group[n] = ids[i] << lane_bits | (i & lanes);
-        p->at[n] = (uint8_t)i;
-        n += ids[i] - low < span;
-    }
-    p->count = n;
-}
-
 /* The values of the picked rows, of decimals their numbers, and their states; 0: none is null, and there
  * are no states. */
-static int load_picked(const struct picked *p, const struct group_fold *f, enum cpu_level level,
+static int load_picked(const struct group_picked *p, const struct group_fold *f, enum cpu_level level,
                        uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states)
 {
     const int some = !f->rows && group_load(&f->column, level, begin, count, words, states);
@@ -95,7 +66,7 @@ static void make_words(const struct group_fold *f, uint32_t state, uint64_t *wor
 }
 
 /* Leaves those that are not null, with their groups in `to`: how many there are. */
-static uint32_t drop_nulls(const struct picked *p, const uint8_t *states, uint64_t *words, uint32_t *to)
+static uint32_t drop_nulls(const struct group_picked *p, const uint8_t *states, uint64_t *words, uint32_t *to)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -187,20 +158,31 @@ static void fold_values(uint32_t state, const struct keys_column *column, void *
 
 /* ---- many groups: a range of them a thread ------------------------------------------------------------- */
 
+/* Of groups low .. high those that are new. */
+static void clear_states(const struct group_batch *b, uint64_t low, uint64_t high)
+{
+    const uint64_t from = low > b->known ? low : b->known;
+    for (uint32_t k = 0; from < high && k < b->folds; k++) {
+        const uint64_t bytes = group_state_bytes(b->fold[k].state);
+        memset((char *)b->fold[k].states + from * bytes, 0, (high - from) * bytes);
+    }
+}
+
 static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct job *j = arg;
     const struct group_batch *b = j->batch;
     uint32_t low = (uint32_t)(b->groups / j->ranges * begin);
     uint32_t high = (uint32_t)(end == j->ranges ? b->groups : b->groups / j->ranges * end);
-    struct picked p;
+    struct group_picked p;
     uint64_t words[KEYS_BLOCK];
     uint32_t own[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
     (void)worker;
+    clear_states(b, low, high);
     for (uint64_t at = 0; at < b->n; at += KEYS_BLOCK) {
         uint32_t count = b->n - at < KEYS_BLOCK ? (uint32_t)(b->n - at) : KEYS_BLOCK;
-        pick(&p, b->ids + at, count, low, high - low, 0);
+        group_pick(&p, j->level, b->ids + at, count, low, high - low, 0);
         for (uint32_t k = 0; p.count && k < b->folds; k++) {
             const struct group_fold *f = &b->fold[k];
             uint64_t bytes = group_state_bytes(f->state);
@@ -215,17 +197,19 @@ static void fold_range(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     }
 }
 
-/* ---- few groups: records a thread ---------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 struct records {
     const struct group_batch *batch;
     struct group_share *share;
+    uint64_t parts;         /* of groups, a thread each, where these share records; 0: each has its own */
     uint64_t ranges, words; /* of rows; of a record, whose word 0 is the group's rows */
     uint64_t each;          /* words from a range's records to the next one's: they share no line */
     uint64_t *record;
     uint32_t lane_bits; /* a group has 1 << lane_bits records a range, its lanes */
     enum cpu_level level;
     int masked, placed; /* how rows are picked: for shares that are, for those that are not */
+    int is_far;
 };
 
 /* Place 0 is the first lane of group 0. */
@@ -263,7 +247,7 @@ static struct group_share share_of(const struct group_fold *f, uint64_t rows, ui
 /* What the rows of a block are picked by: masks, places, or both. */
 struct block {
     struct group_masks masks;
-    struct picked picked;
+    struct group_picked picked;
     uint64_t begin;
     uint32_t count;
 };
@@ -299,7 +283,7 @@ static void fold_share(const struct records *r, uint64_t *record, const struct b
 {
     const struct group_fold *f = &r->batch->fold[k];
     const struct group_share *share = &r->share[k];
-    const struct picked *p = &block->picked;
+    const struct group_picked *p = &block->picked;
     uint64_t words[KEYS_BLOCK], stride = r->words * 8;
     uint32_t own[KEYS_BLOCK], n = p->count, lanes = (1u << r->lane_bits) - 1;
     uint8_t states[KEYS_BLOCK];
@@ -316,15 +300,28 @@ static void fold_share(const struct records *r, uint64_t *record, const struct b
         fold_values(share->state, &f->column, record + share->at, stride, lanes, places, words, n);
 }
 
-static void fold_record_block(const struct records *r, uint64_t *record, struct block *block)
+static void ask_for_records(const struct records *r, const uint64_t *record, const struct group_picked *p)
+{
+    for (uint64_t word = 0; word < r->words; word += LINE / 2)
+        for (uint32_t i = 0; i < p->count; i++)
+            __builtin_prefetch(record + p->group[i] * r->words + word, 1);
+}
+
+/* Rows of groups low .. low + groups. */
+static void fold_record_block(const struct records *r, uint64_t *record, struct block *block, uint32_t low,
+                              uint32_t groups)
 {
     const struct group_batch *b = r->batch;
     const uint64_t lane_stride = r->words * 8, stride = r->words << r->lane_bits;
-    const uint32_t groups = (uint32_t)b->groups, *ids = b->ids + block->begin;
+    const uint32_t *ids = b->ids + block->begin;
     if (r->masked)
         group_masks_make(&block->masks, ids, block->count, groups);
     if (r->placed)
-        pick(&block->picked, ids, block->count, 0, groups, r->lane_bits);
+        group_pick(&block->picked, r->level, ids, block->count, low, groups, r->lane_bits);
+    if (r->placed && !r->masked && !block->picked.count)
+        return;
+    if (r->is_far)
+        ask_for_records(r, record, &block->picked);
     if (r->masked)
         group_masks_count(&block->masks, record, stride, groups);
     else
@@ -348,33 +345,49 @@ static int has_mark(uint32_t state)
     return state == GROUP_SHORT_MIN || state == GROUP_SHORT_MOMENTS;
 }
 
-static void open_records(const struct records *r, uint64_t *record)
+/* Of groups low .. high. */
+static void open_records(const struct records *r, uint64_t *record, uint64_t low, uint64_t high)
 {
     const struct group_batch *b = r->batch;
-    const uint64_t places = b->groups << r->lane_bits;
-    memset(record, 0, places * r->words * 8);
+    const uint64_t from = low << r->lane_bits, end = high << r->lane_bits;
+    memset(record + from * r->words, 0, (end - from) * r->words * 8);
     for (uint32_t k = 0; k < b->folds; k++)
-        for (uint64_t g = 0; has_mark(r->share[k].state) && g < places; g++)
+        for (uint64_t g = from; has_mark(r->share[k].state) && g < end; g++)
             record[g * r->words + r->share[k].at] = ~0ull;
 }
 
+static void fold_record_rows(const struct records *r, uint64_t *record, uint64_t from, uint64_t end,
+                             uint64_t low, uint64_t high)
+{
+    struct block block;
+    open_records(r, record, low, high);
+    for (uint64_t at = from; at < end; at += KEYS_BLOCK) {
+        block.begin = at;
+        block.count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
+        fold_record_block(r, record, &block, (uint32_t)low, (uint32_t)(high - low));
+    }
+}
+
+/* All rows, a range of groups. */
+static void fold_groups(void *arg, uint64_t begin, uint64_t end, unsigned worker)
+{
+    const struct records *r = arg;
+    const uint64_t groups = r->batch->groups, each = groups / r->parts;
+    (void)worker;
+    fold_record_rows(r, r->record, 0, r->batch->n, each * begin, end == r->parts ? groups : each * end);
+}
+
+/* All groups, a range of rows. */
 static void fold_rows(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     const struct records *r = arg;
     const struct group_batch *b = r->batch;
-    struct block block;
     (void)worker;
     for (uint64_t range = begin; range < end; range++) {
         uint64_t each = (b->n / r->ranges + KEYS_BLOCK - 1) / KEYS_BLOCK * KEYS_BLOCK;
         uint64_t from = range * each < b->n ? range * each : b->n;
         uint64_t stop = range + 1 == r->ranges || b->n - from < each ? b->n : from + each;
-        uint64_t *record = record_of(r, range, 0);
-        open_records(r, record);
-        for (uint64_t at = from; at < stop; at += KEYS_BLOCK) {
-            block.begin = at;
-            block.count = stop - at < KEYS_BLOCK ? (uint32_t)(stop - at) : KEYS_BLOCK;
-            fold_record_block(r, record, &block);
-        }
+        fold_record_rows(r, record_of(r, range, 0), from, stop, 0, b->groups);
     }
 }
 
@@ -417,6 +430,7 @@ static void merge_records(void *arg, uint64_t begin, uint64_t end, unsigned work
     const struct group_batch *b = r->batch;
     uint64_t own[4];
     (void)worker;
+    clear_states(b, begin, end);
     for (uint64_t range = 0; range < r->ranges; range++)
         for (uint64_t at = begin << r->lane_bits; at < end << r->lane_bits; at++)
             for (uint32_t k = 0; k < b->folds; k++) {
@@ -458,24 +472,32 @@ static void lay_out(struct records *r, int can_mask)
     }
     while (r->placed && r->lane_bits < MOST_LANE_BITS && (b->groups * r->words << r->lane_bits) < LANES_WORDS)
         r->lane_bits++;
+    r->is_far = r->placed && b->groups * r->words * 8 > FAR_BYTES;
+    while (r->is_far && r->words < LINE / 2 && (r->words & (r->words - 1)))
+        r->words++; /* no record lies in two lines */
     r->each = ((b->groups * r->words << r->lane_bits) + LINE - 1) / LINE * LINE + LINE;
 }
 
-/* 0: too many groups, or no memory for it. */
-static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t ranges)
+/* 0: records are of no use, or there is no memory for them. */
+static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t threads)
 {
-    struct records r = {.batch = b, .ranges = ranges, .level = cpu_device(context)->level};
+    const int by_rows = b->groups <= b->n / 8 + 1, by_groups = b->folds > 1 && b->groups <= b->n / 2;
+    struct records r = {.batch = b, .ranges = by_rows ? threads : 1, .level = cpu_device(context)->level};
     void *memory, *shares;
-    if (b->groups > b->n / 8 + 1 || pool_take(context, b->folds * sizeof *r.share, &shares))
+    if ((!by_rows && !by_groups) || pool_take(context, b->folds * sizeof *r.share, &shares))
         return 0;
+    r.parts = by_rows ? 0 : threads;
     r.share = shares;
-    lay_out(&r, group_masks_can(r.level, b->groups));
-    if (pool_take(context, ranges * r.each * 8, &memory)) {
+    lay_out(&r, by_rows && group_masks_can(r.level, b->groups));
+    if (pool_take(context, r.ranges * r.each * 8, &memory)) {
         pool_give(context, shares);
         return 0;
     }
     r.record = memory;
-    cpu_parallel(context, ranges, 1, fold_rows, &r);
+    if (by_rows)
+        cpu_parallel(context, r.ranges, 1, fold_rows, &r);
+    else
+        cpu_parallel(context, r.parts, 1, fold_groups, &r);
     cpu_parallel(context, b->groups, MERGE_GRAIN, merge_records, &r);
     pool_give(context, memory);
     pool_give(context, shares);
@@ -537,5 +559,6 @@ const struct group_backend cpu_group_backend = {
     .check = cpu_group_check,
     .fold = cpu_group_fold,
     .merge = cpu_group_merge,
+    .sets_new = 1,
     .values = cpu_group_values,
 };

@@ -48,6 +48,23 @@ static inline void group_make_words(uint32_t state, const struct keys_column *c,
             words[i] = group_ordered(kind, bytes, words[i]);
 }
 
+/* ---- group_pick.c -------------------------------------------------------------------------------------- */
+
+#define GROUP_BEHIND 16u /* elements that may be written behind those that there are */
+
+/* Rows of a block that are folded: their groups, and where they stand in the block. */
+struct group_picked {
+    uint32_t count;
+    int whole; /* all of the block's */
+    uint32_t group[KEYS_BLOCK + GROUP_BEHIND];
+    uint8_t at[KEYS_BLOCK + GROUP_BEHIND];
+};
+
+/* Those of groups low .. low + span; `span` is at most KEYS_NO_ID - low. A group stands for 1 << lane_bits
+ * places, the lanes, which its rows take in turn. */
+void group_pick(struct group_picked *, enum cpu_level, const uint32_t *ids, uint32_t count, uint32_t low,
+                uint32_t span, uint32_t lane_bits);
+
 /* ---- group_masks.c: values and very few groups, with vectors ------------------------------------------- */
 
 /* What keys_load does, of columns of numbers by vectors where the processor has them. */

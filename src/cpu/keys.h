@@ -113,6 +113,22 @@ static inline uint32_t keys_direct_find(const struct keys_table *t, uint64_t wor
     return word - t->low <= t->span ? t->direct[word - t->low] : KEYS_NO_ID;
 }
 
+/* ---- keys_codes.c: places in a table by word ---- */
+
+struct keys_codes {
+    const struct keys_words *words;
+    uint64_t low;  /* the word of place 0 */
+    uint32_t null; /* null's place, where it is no code of a column */
+    int by_vectors;
+};
+
+/* All words of the rows lie in the table's range. */
+struct keys_codes keys_codes_of(const struct keys_words *, enum cpu_level, uint64_t low, uint32_t null);
+
+/* Places of rows begin .. begin + count, at most KEYS_BLOCK, KEYS_NO_ID where they have none; 1: there are
+ * such. */
+int keys_codes_load(const struct keys_codes *, uint64_t begin, uint32_t count, uint32_t *codes);
+
 /* ---- keys_firsts.c: distinct words without numbers ---- */
 
 cohort_status cpu_keys_firsts(cohort_context *, const struct keys_words *, uint64_t n, uint32_t *rows,

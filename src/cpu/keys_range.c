@@ -1,10 +1,13 @@
 /* cpu/keys_range.c: the least and the greatest value of a column. */
 #include "keys.h"
 
+#define MOST_VALUES 1024u /* of a dictionary whose rows are not read for their range */
+
 struct range_job {
     const struct keys_column *column;
     uint64_t low, high; /* with the sign turned, if there is one */
     unsigned any;
+    enum cpu_level level;
 };
 
 static uint64_t sign_of(const struct keys_column *c)
@@ -12,30 +15,85 @@ static uint64_t sign_of(const struct keys_column *c)
     return c->is_signed ? 1ull << 63 : 0;
 }
 
-/* Plain integers of 4 bytes without nulls, which dictionaries and ids are: as fast as they are read. */
-static int range_32(const struct keys_column *c, uint64_t begin, uint64_t end, uint64_t *low, uint64_t *high)
+/* ---- integers without nulls ---------------------------------------------------------------------------- */
+
+#if CPU_VECTORS
+#    if defined(__clang__)
+#        define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#    else
+#        define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
+#    endif
+#endif
+
+#define RANGE(T)                                       \
+    do {                                               \
+        const T *from = (const T *)c->data;            \
+        T least = from[begin], most = least;           \
+        for (uint64_t i = begin; i < end; i++) {       \
+            least = from[i] < least ? from[i] : least; \
+            most = from[i] > most ? from[i] : most;    \
+        }                                              \
+        *low = (uint64_t)(int64_t)least ^ sign_of(c);  \
+        *high = (uint64_t)(int64_t)most ^ sign_of(c);  \
+        return;                                        \
+    } while (0)
+
+/* As fast as they are read. begin < end. */
+static inline __attribute__((always_inline)) void range_of(const struct keys_column *c, uint64_t begin,
+                                                           uint64_t end, uint64_t *low, uint64_t *high)
 {
-    uint32_t turn = c->kind == KEYS_SIGNED ? 1u << 31 : 0, least = ~0u, most = 0;
-    const uint32_t *data = c->data;
-    if (c->bytes != 4 || c->validity || (c->kind != KEYS_SIGNED && c->kind != KEYS_UNSIGNED))
-        return 0;
-    for (uint64_t i = begin; i < end; i++) {
-        uint32_t v = data[i] ^ turn;
-        least = v < least ? v : least;
-        most = v > most ? v : most;
+    switch (c->bytes + (c->kind == KEYS_SIGNED ? 16 : 0)) {
+    case 1:
+        RANGE(uint8_t);
+    case 2:
+        RANGE(uint16_t);
+    case 4:
+        RANGE(uint32_t);
+    case 8:
+        RANGE(uint64_t);
+    case 16 + 1:
+        RANGE(int8_t);
+    case 16 + 2:
+        RANGE(int16_t);
+    case 16 + 4:
+        RANGE(int32_t);
+    default:
+        RANGE(int64_t);
     }
-    *low = (turn ? (uint64_t)(int64_t)(int32_t)(least ^ turn) : least) ^ sign_of(c);
-    *high = (turn ? (uint64_t)(int64_t)(int32_t)(most ^ turn) : most) ^ sign_of(c);
-    return 1;
 }
+
+static void range_plain(const struct keys_column *c, uint64_t begin, uint64_t end, uint64_t *low,
+                        uint64_t *high)
+{
+    range_of(c, begin, end, low, high);
+}
+
+#if CPU_VECTORS
+AVX512 static void range_512(const struct keys_column *c, uint64_t begin, uint64_t end, uint64_t *low,
+                             uint64_t *high)
+{
+    range_of(c, begin, end, low, high);
+}
+#else
+#    define range_512 range_plain
+#endif
+
+static int is_plain(const struct keys_column *c)
+{
+    return !c->validity && (c->kind == KEYS_SIGNED || c->kind == KEYS_UNSIGNED);
+}
+
+/* ---- all columns --------------------------------------------------------------------------------------- */
 
 static void range_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 {
     struct range_job *j = arg;
     uint64_t words[KEYS_BLOCK], low = ~0ull, high = 0, turn = sign_of(j->column);
     uint8_t states[KEYS_BLOCK];
-    int any = range_32(j->column, begin, end, &low, &high);
+    int any = is_plain(j->column);
     (void)worker;
+    if (any)
+        (j->level >= CPU_AVX512 ? range_512 : range_plain)(j->column, begin, end, &low, &high);
     for (uint64_t at = any ? end : begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
         int some = keys_load(j->column, at, count, words, states);
@@ -59,10 +117,33 @@ static void range_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
             break;
 }
 
+/* Of a dictionary that is much shorter than the rows: what its values may be is close enough. */
+static int bound_of(const struct keys_column *c, uint64_t n, struct keys_range *out)
+{
+    const uint64_t turn = sign_of(c);
+    if (!c->values || c->values > MOST_VALUES || c->values > n / 64)
+        return 0;
+    *out = (struct keys_range){0, c->values - 1, 1};
+    if (c->kind != KEYS_DICTIONARY)
+        return 1;
+    *out = (struct keys_range){~0ull ^ turn, 0 ^ turn, 0};
+    for (uint64_t i = 0; i < c->values; i++) {
+        const uint64_t word = c->words[i];
+        if (c->states[i])
+            continue;
+        out->low = (word ^ turn) < (out->low ^ turn) ? word : out->low;
+        out->high = (word ^ turn) > (out->high ^ turn) ? word : out->high;
+        out->any = 1;
+    }
+    return 1;
+}
+
 cohort_status cpu_keys_range(cohort_context *context, const struct keys_column *column, uint64_t n,
                              struct keys_range *out)
 {
-    struct range_job j = {column, ~0ull, 0, 0};
+    if (bound_of(column, n, out))
+        return COHORT_OK;
+    struct range_job j = {column, ~0ull, 0, 0, cpu_device(context)->level};
     cpu_parallel(context, n, KEYS_GRAIN, range_part, &j);
     *out = (struct keys_range){j.low ^ sign_of(column), j.high ^ sign_of(column), (int)j.any};
     return COHORT_OK;

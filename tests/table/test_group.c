@@ -181,6 +181,41 @@ static void check_few(struct test *t, uint64_t distinct)
     plan_close(&p);
 }
 
+/* Sums of integers of 4 bytes in very few groups: small ones alone, some that are large, or all as large as
+ * can be. */
+static void small(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
+    const uint64_t n = 20000 + test_below(t, 300);
+    uint32_t *key = malloc(n * 4), *value = malloc(n * 4);
+    for (unsigned bits = 1; key && value && bits <= 32; bits++)
+        for (int is_signed = 0; is_signed < 2; is_signed++) {
+            int64_t due[5] = {0}, got[5] = {0};
+            cohort_frame *out = NULL;
+            for (uint64_t i = 0; i < n; i++) {
+                const uint32_t most = (uint32_t)((1ull << (i < n / 2 ? bits : bits / 2)) - 1);
+                key[i] = i < 5 ? (uint32_t)i : i % 7 ? 2 : (uint32_t)test_below(t, 5);
+                value[i] = test_below(t, 9) ? most : most - (uint32_t)test_below(t, (uint64_t)most + 1);
+                value[i] = is_signed && i % 2048 < 1024 ? 0 - value[i] : value[i];
+                due[key[i]] += is_signed ? (int64_t)(int32_t)value[i] : (int64_t)value[i];
+            }
+            const cohort_type type = is_signed ? COHORT_I32 : COHORT_U32;
+            cohort_frame *frame = two_columns(t, t->context, n, key, type, value);
+            cohort_group *g = simple(t, t->context, 1, a, 0);
+            OK(t, cohort_group_add(g, frame));
+            OK(t, cohort_group_finish(g, 0, &out));
+            EQUAL(t, cohort_frame_rows(out), 5);
+            column_at(t, out, 1, 8, got);
+            for (int i = 0; i < 5; i++)
+                REQUIREF(t, got[i] == due[i], "%u bits: the sum of group %d is %lld, not %lld", bits, i,
+                         (long long)got[i], (long long)due[i]);
+            cohort_frame_release(frame);
+            cohort_frame_release(out);
+            cohort_group_destroy(g);
+        }
+    free(key), free(value);
+}
+
 /* Numbers of groups around those at which the CPU goes another way, with the vectors that it has and with
  * none. */
 static void few(struct test *t)
@@ -249,51 +284,87 @@ static void sorted(struct test *t)
 
 /* ---- many rows ----------------------------------------------------------------------------------------- */
 
+/* What is due of a group: its rows, then of values that are not null their sum, least, greatest, first, last
+ * and number. */
+enum { MANY = 7 };
+
+static void many_due(int64_t *g, int64_t value, int is_valid)
+{
+    g[0]++;
+    if (!is_valid)
+        return;
+    g[2] = !g[6] || value < g[2] ? value : g[2];
+    g[3] = !g[6] || value > g[3] ? value : g[3];
+    g[4] = g[6] ? g[4] : value;
+    g[5] = value;
+    g[1] += value;
+    g[6]++;
+}
+
+/* In one call, or the second part of the rows in another one. */
+static void many_add(struct test *t, cohort_group *g, cohort_frame *frame, uint64_t n)
+{
+    const uint64_t first = test_below(t, 2) ? n : test_below(t, n);
+    for (int i = 0; i < 2; i++) {
+        cohort_frame *part = NULL;
+        OK(t, cohort_frame_slice(frame, i ? first : 0, i ? n - first : first, &part));
+        OK(t, cohort_group_add(g, part));
+        cohort_frame_release(part);
+    }
+}
+
+static void check_many(struct test *t, uint64_t n, uint64_t distinct, int nulls)
+{
+    static const cohort_aggregate a[MANY] = {
+        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL}, {COHORT_AGGREGATE_SUM, 0, "v", NULL},
+        {COHORT_AGGREGATE_MIN, 0, "v", NULL},   {COHORT_AGGREGATE_MAX, 0, "v", NULL},
+        {COHORT_AGGREGATE_FIRST, 0, "v", NULL}, {COHORT_AGGREGATE_LAST, 0, "v", NULL},
+        {COHORT_AGGREGATE_COUNT, 0, "v", NULL}};
+    uint32_t *key = malloc(n * 4), *place = malloc(distinct * 4), groups = 0;
+    int64_t *value = malloc(n * 8), *due = calloc(MANY * distinct, 8), *got = calloc(n + 1, 8);
+    uint8_t *valid = calloc(n / 8 + 1, 1);
+    if (!key || !value || !due || !got || !place || !valid)
+        abort();
+    memset(place, 0xff, distinct * 4);
+    for (uint64_t i = 0; i < n; i++) {
+        const int is_valid = !nulls || test_below(t, 3);
+        key[i] = (uint32_t)test_below(t, distinct);
+        value[i] = (int64_t)(test_random(t) >> 20) - (1ll << 43);
+        valid[i / 8] |= (uint8_t)(is_valid << (i & 7));
+        if (place[key[i]] == ~0u)
+            place[key[i]] = groups++;
+        many_due(due + MANY * (uint64_t)place[key[i]], value[i], is_valid);
+    }
+    cohort_array arrays[2] = {{"key", COHORT_U32, 0, key, NULL},
+                              {"v", COHORT_I64, 0, value, nulls ? valid : NULL}};
+    cohort_frame *frame = NULL, *out = NULL;
+    OK(t, cohort_frame_create(t->context, n, 2, arrays, &frame));
+    cohort_group *g = simple(t, t->context, MANY, a, 0);
+    many_add(t, g, frame, n);
+    OK(t, cohort_group_finish(g, 0, &out));
+    EQUAL(t, cohort_frame_rows(out), groups);
+    for (uint32_t c = 0; c < MANY; c++) {
+        memset(got, 0, groups * 8ull);
+        column_at(t, out, 1 + c, 8, got);
+        for (uint64_t i = 0; i < groups; i++)
+            REQUIREF(t, got[i] == due[MANY * i + c], "%llu keys: column %u of group %llu: %lld, not %lld",
+                     (unsigned long long)distinct, c, (unsigned long long)i, (long long)got[i],
+                     (long long)due[MANY * i + c]);
+    }
+    cohort_frame_release(frame);
+    cohort_frame_release(out);
+    cohort_group_destroy(g);
+    free(key), free(value), free(due), free(got), free(place), free(valid);
+}
+
 /* Sums, extremes and ends of many rows, for several threads: few groups and many. */
 static void many(struct test *t)
 {
-    static const cohort_aggregate a[] = {
-        {COHORT_AGGREGATE_ROWS, 0, NULL, NULL}, {COHORT_AGGREGATE_SUM, 0, "v", NULL},
-        {COHORT_AGGREGATE_MIN, 0, "v", NULL},   {COHORT_AGGREGATE_MAX, 0, "v", NULL},
-        {COHORT_AGGREGATE_FIRST, 0, "v", NULL}, {COHORT_AGGREGATE_LAST, 0, "v", NULL}};
     const uint64_t n = test_size(t, 600000, 40000);
-    for (uint64_t distinct = 1; distinct < 4 * n; distinct *= 19) {
-        uint32_t *key = malloc(n * 4);
-        int64_t *value = malloc(n * 8), *due = calloc(6 * distinct, 8), *got = calloc(n + 1, 8);
-        uint32_t *place = malloc(distinct * 4), groups = 0;
-        if (!key || !value || !due || !got || !place)
-            abort();
-        memset(place, 0xff, distinct * 4);
-        for (uint64_t i = 0; i < n; i++) {
-            key[i] = (uint32_t)test_below(t, distinct);
-            value[i] = (int64_t)(test_random(t) >> 20) - (1ll << 43);
-            if (place[key[i]] == ~0u)
-                place[key[i]] = groups++;
-            int64_t *g = due + 6 * (uint64_t)place[key[i]];
-            g[2] = !g[0] || value[i] < g[2] ? value[i] : g[2];
-            g[3] = !g[0] || value[i] > g[3] ? value[i] : g[3];
-            g[4] = g[0] ? g[4] : value[i];
-            g[5] = value[i];
-            g[0]++;
-            g[1] += value[i];
-        }
-        cohort_frame *frame = two_columns(t, t->context, n, key, COHORT_I64, value), *out = NULL;
-        cohort_group *g = simple(t, t->context, 6, a, 0);
-        OK(t, cohort_group_add(g, frame));
-        OK(t, cohort_group_finish(g, 0, &out));
-        EQUAL(t, cohort_frame_rows(out), groups);
-        for (uint32_t c = 0; c < 6; c++) {
-            column_at(t, out, 1 + c, 8, got);
-            for (uint64_t i = 0; i < groups; i++)
-                REQUIREF(t, got[i] == due[6 * i + c], "%llu keys: column %u of group %llu: %lld, not %lld",
-                         (unsigned long long)distinct, c, (unsigned long long)i, (long long)got[i],
-                         (long long)due[6 * i + c]);
-        }
-        cohort_frame_release(frame);
-        cohort_frame_release(out);
-        cohort_group_destroy(g);
-        free(key), free(value), free(due), free(got), free(place);
-    }
+    for (uint64_t distinct = 1; distinct < 4 * n; distinct *= 19)
+        check_many(t, n, distinct, (int)test_below(t, 2));
+    check_many(t, n, n / 4, 0); /* a group has a few rows */
+    check_many(t, n, n / 4, 1);
 }
 
 /* ---- the same bits ------------------------------------------------------------------------------------- */
@@ -632,6 +703,7 @@ const struct test_case test_cases[] = {
     {"wholes", wholes, 0},
     {"parts", parts, 0},
     {"few", few, TEST_ON_CPU | TEST_NO_CONTEXT},
+    {"small", small, 0},
     {"sorted", sorted, 0},
     {"many", many, 0},
     {"reproducible", reproducible, 0},

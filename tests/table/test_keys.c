@@ -189,6 +189,29 @@ static void factors(struct test *t)
     EQUAL(t, model_alive, 0);
 }
 
+/* Many rows of dictionaries with few values: what these may be is the range of the rows. */
+static void long_dictionaries(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 40, 80, 200); round++) {
+        static const char *const formats[] = {"u", "l", "S", "U"};
+        struct batches b = {.count = 2, .columns = 1 + (uint32_t)test_below(t, 2)};
+        for (uint32_t i = 0; i < b.count; i++) {
+            struct model_plan plan = {.rows = 2000 + test_below(t, 2000), .dictionaries = 2};
+            plan.distinct = 1 + test_below(t, 12);
+            plan.nulls = test_below(t, 2) ? 10 : 0;
+            model_open(&b.model[i], plan.rows, b.columns);
+            for (uint32_t c = 0; c < b.columns; c++)
+                model_fill(t, &b.model[i], c, c ? "b" : "a",
+                           model_another_layout(t, formats[(round + c) % 4]), &plan);
+            b.frame[i] = model_frame(t, &b.model[i], t->context);
+        }
+        check_factor(t, &b, NULL);
+        batches_close(&b);
+        column_drop(t, NULL);
+    }
+    EQUAL(t, model_alive, 0);
+}
+
 /* Many rows: the ids are those of first rows, whatever the threads do. */
 static void many(struct test *t)
 {
@@ -579,6 +602,7 @@ static void no_memory(struct test *t)
 }
 
 const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
+                                       {"long", long_dictionaries, TEST_ON_CPU},
                                        {"many", many, 0},
                                        {"few", few, 0},
                                        {"fresh", fresh, TEST_ON_CPU},

@@ -1,0 +1,312 @@
+/* test_keys_close.c: integer keys whose values lie close together, which a CPU numbers by a table by word, in
+ * rounds: of one to three columns, of every width, with nulls; keys that come late; several adds; one thread
+ * and many; with the vectors that the processor has and with none. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+#define COLUMNS 3
+
+static const struct {
+    cohort_type type;
+    unsigned bytes;
+    int is_signed;
+} types[] = {{COHORT_U8, 1, 0},  {COHORT_I8, 1, 1},  {COHORT_U16, 2, 0}, {COHORT_I16, 2, 1},
+             {COHORT_U32, 4, 0}, {COHORT_I32, 4, 1}, {COHORT_U64, 8, 0}, {COHORT_I64, 8, 1}};
+
+/* A column has `values` values from `low` on, and perhaps null, which is the value number `values`. */
+struct close_column {
+    unsigned type;
+    uint64_t values, low;
+    int nulls;
+    void *data;
+    uint8_t *valid;
+};
+
+struct close {
+    uint64_t n;
+    uint32_t columns;
+    uint8_t nulls_equal[COLUMNS];
+    struct close_column column[COLUMNS];
+    uint64_t *key; /* of each row: the values' numbers, packed */
+    uint64_t keys; /* that there can be */
+    uint32_t *id;  /* due */
+    uint64_t count;
+};
+
+static void *room(uint64_t bytes)
+{
+    void *memory = calloc(bytes + 8, 1);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* At most so many keys can be; is_full: they are, nearly. */
+static void close_open(struct test *t, struct close *c, uint64_t n, uint32_t columns, uint64_t most,
+                       int is_full)
+{
+    *c = (struct close){.n = n, .columns = columns, .keys = 1};
+    for (uint32_t i = 0; i < columns; i++) {
+        struct close_column *x = &c->column[i];
+        x->type = (unsigned)(is_full ? 4 + test_below(t, 4) : test_below(t, sizeof types / sizeof *types));
+        const unsigned bytes = types[x->type].bytes;
+        const uint64_t all = bytes == 1 ? 256 : bytes == 2 ? 65536 : most;
+        x->values = 1 + test_below(t, all < most / c->keys ? all : most / c->keys);
+        x->values = is_full && !i ? most : x->values;
+        x->low = bytes == 1   ? test_below(t, 257 - x->values)
+                 : bytes == 2 ? test_below(t, 65537 - (x->values < 65536 ? x->values : 65536))
+                 : bytes == 4 ? test_below(t, (1ull << 32) - x->values)
+                              : test_random(t);
+        x->nulls = test_below(t, 2) != 0;
+        x->data = room(n * 8);
+        x->valid = room(n / 8 + 1);
+        c->nulls_equal[i] = test_below(t, 2) != 0;
+        c->keys *= x->values + 1;
+    }
+    c->key = room(n * 8);
+    c->id = room(c->keys * 4);
+    memset(c->id, 0xff, c->keys * 4);
+}
+
+static void close_end(struct close *c)
+{
+    for (uint32_t i = 0; i < c->columns; i++) {
+        free(c->column[i].data);
+        free(c->column[i].valid);
+    }
+    free(c->key);
+    free(c->id);
+}
+
+/* A value's bits: those of a signed column begin below zero. */
+static uint64_t value_of(const struct close_column *x, uint64_t number)
+{
+    const unsigned bits = 8 * types[x->type].bytes;
+    const uint64_t turn = types[x->type].is_signed ? 1ull << (bits - 1) : 0;
+    return x->low + number + turn;
+}
+
+/* Rows until `late` have the lower half of each column's values alone; others come now and then. */
+static void close_fill(struct test *t, struct close *c, uint64_t late)
+{
+    memset(c->key, 0, c->n * 8);
+    for (uint32_t i = 0; i < c->columns; i++) {
+        struct close_column *x = &c->column[i];
+        const unsigned bytes = types[x->type].bytes;
+        memset(x->valid, 0, c->n / 8 + 1);
+        for (uint64_t row = 0; row < c->n; row++) {
+            const int is_late = row >= late && !test_below(t, 50);
+            uint64_t number = test_below(t, is_late ? x->values : (x->values + 1) / 2);
+            const uint64_t value = value_of(x, number);
+            memcpy((char *)x->data + row * bytes, &value, bytes);
+            if (x->nulls && row >= late / 2 && !test_below(t, 40)) {
+                const uint64_t any = test_random(t);
+                memcpy((char *)x->data + row * bytes, &any, bytes);
+                number = x->values;
+            } else {
+                x->valid[row / 8] |= (uint8_t)(1u << (row & 7));
+            }
+            c->key[row] = c->key[row] * (x->values + 1) + number;
+        }
+    }
+}
+
+static int is_a_key(const struct close *c, uint64_t key)
+{
+    for (uint32_t i = c->columns; i-- > 0; key /= c->column[i].values + 1)
+        if (key % (c->column[i].values + 1) == c->column[i].values && !c->nulls_equal[i])
+            return 0;
+    return 1;
+}
+
+/* The values of a frame are its first rows, in their order. */
+static void close_values(struct test *t, const struct close *c, cohort_frame *frame, const uint32_t *ids)
+{
+    cohort_frame *values = NULL;
+    uint64_t next = 0;
+    uint32_t *own = room(c->n * 4), *at = room(c->n * 4);
+    OK(t, cohort_factorize(frame, c->nulls_equal, own, &values));
+    CHECK(t, !memcmp(own, ids, c->n * 4));
+    OK(t, cohort_index_in(values, frame, c->nulls_equal, 4, at));
+    for (uint64_t row = 0; row < c->n; row++)
+        if (ids[row] == next) {
+            REQUIREF(t, at[next] == row, "key %llu of row %llu is that of row %u", (unsigned long long)next,
+                     (unsigned long long)row, at[next]);
+            next++;
+        }
+    EQUAL(t, cohort_frame_rows(values), next);
+    cohort_frame_release(values);
+    free(own);
+    free(at);
+}
+
+static void close_add(struct test *t, struct close *c, cohort_context *context, cohort_factor *factor)
+{
+    static const char *const names[COLUMNS] = {"a", "b", "c"};
+    cohort_array array[COLUMNS];
+    cohort_frame *frame = NULL;
+    const int is_first = !c->count;
+    uint32_t *ids = room(c->n * 4);
+    for (uint32_t i = 0; i < c->columns; i++)
+        array[i] = (cohort_array){names[i], types[c->column[i].type].type, 0, c->column[i].data,
+                                  c->column[i].nulls ? c->column[i].valid : NULL};
+    OK(t, cohort_frame_create(context, c->n, c->columns, array, &frame));
+    OK(t, cohort_factor_add(factor, frame, ids));
+    for (uint64_t row = 0; row < c->n; row++) {
+        uint32_t *due = &c->id[c->key[row]];
+        if (*due == COHORT_NO_ID && is_a_key(c, c->key[row]))
+            *due = (uint32_t)c->count++;
+        REQUIREF(t, ids[row] == *due, "%u columns, row %llu of %llu, key %llu of %llu: id %u, not %u",
+                 c->columns, (unsigned long long)row, (unsigned long long)c->n,
+                 (unsigned long long)c->key[row], (unsigned long long)c->keys, ids[row], *due);
+    }
+    EQUAL(t, cohort_factor_count(factor), c->count);
+    if (is_first)
+        close_values(t, c, frame, ids);
+    cohort_frame_release(frame);
+    free(ids);
+}
+
+/* Which rows bring new keys decides the rounds: all at first; some in the middle; some at the very end. */
+static void numbers(struct test *t, cohort_context *context, uint64_t n, uint64_t most, int is_full)
+{
+    const uint64_t late[] = {0, n / 2, n < 20 ? 0 : n - 20};
+    struct close c;
+    cohort_factor *factor = NULL;
+    close_open(t, &c, n, is_full ? 1 : 1 + (uint32_t)test_below(t, COLUMNS), most, is_full);
+    OK(t, cohort_factor_create(context, c.columns, c.nulls_equal, &factor));
+    const uint64_t from = late[test_below(t, 3)];
+    close_fill(t, &c, from);
+    close_add(t, &c, context, factor);
+    close_fill(t, &c, test_below(t, 2) ? n : 0);
+    close_add(t, &c, context, factor);
+    cohort_factor_destroy(factor);
+    close_end(&c);
+}
+
+static cohort_context *context_of(struct test *t, unsigned threads, int is_plain)
+{
+    const char *asked = getenv("COHORT_CPU");
+    char level[8] = "";
+    cohort_context_options options = test_context_options(t);
+    cohort_context *context = NULL;
+    options.threads = threads;
+    snprintf(level, sizeof level, "%s", asked ? asked : "");
+    if (is_plain)
+        setenv("COHORT_CPU", "plain", 1);
+    OK(t, cohort_context_create(&options, &context));
+    if (asked)
+        setenv("COHORT_CPU", level, 1);
+    else
+        unsetenv("COHORT_CPU");
+    return context;
+}
+
+static void close_keys(struct test *t)
+{
+    static const unsigned threads[] = {1, 2, 5, 17};
+    for (uint64_t round = 0; round < test_scale(t, 16, 48, 160); round++) {
+        const int is_full = round % 4 == 1; /* so many places that both threads have some */
+        const unsigned n_threads = is_full ? 2 : threads[test_below(t, 4)];
+        cohort_context *context = context_of(t, n_threads, !test_below(t, 3));
+        const uint64_t n = is_full ? 300000 : 1 + test_below(t, round % 4 ? 400000 : 70000);
+        numbers(t, context, n, is_full ? n / 2 : 1 + test_below(t, 3000), is_full);
+        cohort_context_destroy(context);
+    }
+}
+
+/* ---- strings by their indices -------------------------------------------------------------------------- */
+
+/* Two columns of a dictionary that has each value once: its indices are numbers of the values. */
+#define VALUES 8
+
+static void let_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+
+static void let_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+
+/* One at a time. */
+static cohort_frame *strings(struct test *t, uint64_t n, uint32_t *const index[2], uint8_t *const valid[2])
+{
+    static const int32_t offsets[VALUES + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    static const void *heap[3], *buffers[2][2], *none[1];
+    static struct ArrowSchema text, own[2], *fields[2] = {&own[0], &own[1]};
+    static struct ArrowArray value, column[2], *children[2] = {&column[0], &column[1]};
+    struct ArrowSchema schema = {
+        .format = "+s", .name = "", .n_children = 2, .children = fields, .release = let_schema};
+    struct ArrowArray array = {.length = (int64_t)n,
+                               .n_buffers = 1,
+                               .buffers = none,
+                               .n_children = 2,
+                               .children = children,
+                               .release = let_array};
+    cohort_frame *frame = NULL;
+    heap[1] = offsets;
+    heap[2] = "abcdefgh";
+    text = (struct ArrowSchema){.format = "u", .name = "", .release = let_schema};
+    value = (struct ArrowArray){.length = VALUES, .n_buffers = 3, .buffers = heap, .release = let_array};
+    for (int i = 0; i < 2; i++) {
+        buffers[i][0] = valid[i];
+        buffers[i][1] = index[i];
+        own[i] = (struct ArrowSchema){.format = "I",
+                                      .name = i ? "b" : "a",
+                                      .flags = ARROW_FLAG_NULLABLE,
+                                      .dictionary = &text,
+                                      .release = let_schema};
+        column[i] = (struct ArrowArray){.length = (int64_t)n,
+                                        .null_count = -1,
+                                        .n_buffers = 2,
+                                        .buffers = buffers[i],
+                                        .dictionary = &value,
+                                        .release = let_array};
+    }
+    OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+    return frame;
+}
+
+/* In two calls: by indices, and then by the numbers of another dictionary's values. */
+static void close_strings(struct test *t)
+{
+    const uint64_t n = VALUES * 64 + test_below(t, 9000);
+    uint32_t *index[2], *ids = room(n * 4), due[VALUES + 1][VALUES + 1];
+    uint8_t *valid[2];
+    uint32_t count = 0;
+    cohort_factor *factor = NULL;
+    OK(t, cohort_factor_create(t->context, 2, NULL, &factor));
+    memset(due, 0xff, sizeof due);
+    for (int call = 0; call < 2; call++) {
+        for (int c = 0; c < 2; c++) {
+            index[c] = room(n * 4);
+            valid[c] = room(n / 8 + 1);
+            for (uint64_t i = 0; i < n; i++) {
+                index[c][i] = (uint32_t)test_below(t, call ? VALUES - 2 : VALUES);
+                valid[c][i / 8] |= (uint8_t)(!!test_below(t, 9) << (i & 7));
+            }
+        }
+        cohort_frame *frame = strings(t, n, index, valid);
+        OK(t, cohort_factor_add(factor, frame, ids));
+        for (uint64_t i = 0; i < n; i++) {
+            const uint32_t a = valid[0][i / 8] >> (i & 7) & 1 ? index[0][i] : VALUES;
+            const uint32_t b = valid[1][i / 8] >> (i & 7) & 1 ? index[1][i] : VALUES;
+            count += due[a][b] == COHORT_NO_ID;
+            due[a][b] = due[a][b] == COHORT_NO_ID ? count - 1 : due[a][b];
+            REQUIREF(t, ids[i] == due[a][b], "call %d, row %llu: id %u, not %u", call, (unsigned long long)i,
+                     ids[i], due[a][b]);
+        }
+        cohort_frame_release(frame);
+        for (int c = 0; c < 2; c++)
+            free(index[c]), free(valid[c]);
+    }
+    cohort_factor_destroy(factor);
+    free(ids);
+}
+
+const struct test_case test_cases[] = {
+    {"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT}, {"strings", close_strings, 0}, {NULL, NULL, 0}};
