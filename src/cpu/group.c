@@ -222,7 +222,8 @@ static uint64_t *record_of(const struct records *r, uint64_t range, uint64_t pla
 static struct group_share share_of(const struct group_fold *f, uint64_t rows, uint32_t at, uint32_t *words)
 {
     struct group_share p = {f->state, at, ~0u, 0, 0};
-    int nulls = f->column.validity != NULL || f->column.kind == KEYS_DICTIONARY;
+    /* Are its rows counted apart? Decimals are never folded by masks, which count rows in the first lane. */
+    int apart = f->column.validity != NULL || f->column.kind == KEYS_DICTIONARY || f->decimal;
     if (f->state == GROUP_SUM && f->column.bytes <= 4 && f->column.kind != KEYS_DICTIONARY && rows < 1u << 31)
         p.state = GROUP_SHORT_SUM;
     else if (f->state == GROUP_FLOATS)
@@ -232,14 +233,14 @@ static struct group_share share_of(const struct group_fold *f, uint64_t rows, ui
     else if (f->state == GROUP_MOMENTS)
         p.state = GROUP_SHORT_MOMENTS;
     if (f->state == GROUP_COUNT) {
-        p.count = f->rows || !nulls ? 0 : at;
+        p.count = f->rows || !apart ? 0 : at;
         *words = p.count ? 1 : 0;
         return p;
     }
     *words = p.state < GROUP_STATES ? group_state_bytes(p.state) / 8 : p.state == GROUP_SHORT_MOMENTS ? 3 : 1;
     if (p.state >= GROUP_STATES) {
-        p.count = nulls ? at + *words : 0;
-        *words += nulls;
+        p.count = apart ? at + *words : 0;
+        *words += apart;
     }
     return p;
 }
