@@ -17,8 +17,8 @@ struct group_fold {
     void *states; /* groups of them */
 };
 
-/* Are they always of the same values, and kept alike? So are variances and deviations, sums and means. Columns
- * of other names may be the same in one call, and others in the next one. */
+/* Are they always of the same values, and kept alike? So are variances and deviations, sums and means. Two
+ * columns may be the same in one call and others in the next one. */
 static inline int group_folds_alike(const struct group_fold *a, const struct group_fold *b)
 {
     return a->source == b->source && a->state == b->state && a->rows == b->rows;

@@ -17,8 +17,8 @@
  *
  * States of groups that are new are nobody's before: whoever sets them makes them zero.
  *
- * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the
- * number of threads. */
+ * No state has two writers. But for variances, deviations and sums of floats that are not reproducible,
+ * results do not depend on the number of threads. */
 #include "group.h"
 
 #define FEW_GROUPS     (1u << 15) /* whose states stay in the nearer caches */
