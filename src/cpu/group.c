@@ -482,7 +482,9 @@ static void lay_out(struct records *r, int can_mask)
 /* 0: records are of no use, or there is no memory for them. */
 static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t threads)
 {
-    const int by_rows = b->groups <= b->n / 8 + 1, by_groups = b->folds > 1 && b->groups <= b->n / 2;
+    /* Merging more records than there are rows would cost more than the rows do. */
+    const uint64_t most = b->n / (threads > 8 ? threads : 8);
+    const int by_rows = b->groups <= most + 1, by_groups = b->folds > 1 && b->groups <= b->n / 2;
     struct records r = {.batch = b, .ranges = by_rows ? threads : 1, .level = cpu_device(context)->level};
     void *memory, *shares;
     if ((!by_rows && !by_groups) || pool_take(context, b->folds * sizeof *r.share, &shares))
