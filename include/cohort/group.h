@@ -47,6 +47,10 @@
  *     MIN MAX FIRST LAST of strings and wider values   24, and twice the bytes of the value; 4 bytes a row
  *     NUNIQUE: as keys of two columns, the group's number, of 4 bytes, and the value; and 28 bytes a row
  *
+ * While a frame of more than 8,192 rows is added, and there are several aggregates or at most an eighth as
+ * many groups as rows, threads have records of groups: 8 bytes and those of each aggregate (at least 64), at
+ * most as many as rows.
+ *
  * Where a later frame brings groups there is room for half as many more, and while it is made the old and the
  * new one are both there. What an object had is workspace again afterwards, kept until cohort_trim.
  *

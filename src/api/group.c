@@ -68,6 +68,16 @@ static char *name_of(const cohort_aggregate *a)
     return name;
 }
 
+/* The first aggregate of a column: of those that others are compared with. */
+static uint32_t source_of(const cohort_group_options *o, uint32_t i)
+{
+    const cohort_aggregate *a = o->aggregate;
+    for (uint32_t k = 0; a[i].op != COHORT_AGGREGATE_ROWS && k < i && k < GROUP_MOST_ALIKE; k++)
+        if (a[k].op != COHORT_AGGREGATE_ROWS && !strcmp(a[k].column, a[i].column))
+            return k;
+    return i;
+}
+
 static cohort_status copy_options(cohort_group *g, const char *call, const cohort_group_options *o)
 {
     g->key = zeroed(o->keys, sizeof(char *));
@@ -89,6 +99,7 @@ static cohort_status copy_options(cohort_group *g, const char *call, const cohor
         int has_column = from->op != COHORT_AGGREGATE_ROWS;
         a->op = from->op;
         a->name = name_of(from);
+        a->source = source_of(o, i);
         a->column = has_column ? strdup(from->column) : NULL;
         if (!a->name || (has_column && !a->column))
             return no_memory(g->context, call, 2, "names of an aggregate");
@@ -239,9 +250,10 @@ static cohort_status fold(struct group_step *st)
     for (uint32_t i = 0; i < g->aggregates; i++) {
         const struct group_aggregate *a = &g->aggregate[i];
         if (a->way == GROUP_BY_STATE)
-            folds[b.folds++] = (struct group_fold){a->state,           a->op == COHORT_AGGREGATE_ROWS,
-                                                   is_decimal(a),      group_scale_of(a->format),
-                                                   st->part[i].values, st->part[i].states};
+            folds[b.folds++] = (struct group_fold){a->state,          a->op == COHORT_AGGREGATE_ROWS,
+                                                   is_decimal(a),     group_scale_of(a->format),
+                                                   a->source,         st->part[i].values,
+                                                   st->part[i].states};
     }
     cohort_status s = g->host->backend->group->fold(g->host, &b);
     free(folds);

@@ -120,7 +120,8 @@ enum group_way { GROUP_BY_STATE, GROUP_BY_TEXT, GROUP_BY_KEYS };
 struct group_aggregate {
     cohort_aggregate_op op;
     char *column, *name;
-    char *format; /* of the column's values; NULL: not known yet, or there is no column */
+    uint32_t source; /* the first aggregate of the same column, or this one */
+    char *format;    /* of the column's values; NULL: not known yet, or there is no column */
     struct table_type type;
     int way;
     uint32_t state; /* enum group_state */

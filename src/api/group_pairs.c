@@ -1,4 +1,6 @@
-/* group_pairs.c: distinct values of groups: pairs of a group's number and a value, numbered like keys.
+/* group_pairs.c: distinct values of groups: pairs of a group's number and a value, in the order of their
+ * first rows. Those of an object's first frame are only told from each other, where the backend can do so by
+ * bits (keys_firsts.c); they are numbered like keys when a second one comes.
  *
  * In a partial result a group has a binary of all its values: elements behind each other, strings each with
  * its length in 8 bytes before it. These lie in the host's memory, whatever the context, and are made and

@@ -7,23 +7,21 @@
 #include "shape/group_value.h"
 
 struct group_fold {
-    uint32_t state; /* enum group_state */
-    int rows;       /* COUNT: null rows too; there is no column */
-    int decimal;    /* WIDE and MOMENTS: the column has integers of 16 bytes, and is marked as for COUNT */
-    int scale;      /* of these: digits behind the point */
+    uint32_t state;  /* enum group_state */
+    int rows;        /* COUNT: null rows too; there is no column */
+    int decimal;     /* WIDE and MOMENTS: the column has integers of 16 bytes, and is marked as for COUNT */
+    int scale;       /* of these: digits behind the point */
+    uint32_t source; /* folds of one source are of the same column, in this call and in all others */
     /* not of bytes, but for decimals; FIRST, LAST: not KEYS_FLOAT, lest bits be lost */
     struct keys_column column;
     void *states; /* groups of them */
 };
 
-/* Are they of the same values, and kept alike? So are variances and deviations, sums and means. */
+/* Are they always of the same values, and kept alike? So are variances and deviations, sums and means. Two
+ * columns may be the same in one call and others in the next one. */
 static inline int group_folds_alike(const struct group_fold *a, const struct group_fold *b)
 {
-    const struct keys_column *x = &a->column, *y = &b->column;
-    return a->state == b->state && a->rows == b->rows && a->decimal == b->decimal && a->scale == b->scale &&
-           x->kind == y->kind && x->bytes == y->bytes && x->data == y->data && x->data_bit == y->data_bit &&
-           x->validity == y->validity && x->validity_bit == y->validity_bit && x->words == y->words &&
-           x->states == y->states;
+    return a->source == b->source && a->state == b->state && a->rows == b->rows;
 }
 
 #define GROUP_MOST_ALIKE 64u /* folds that a later one is compared with */

@@ -17,8 +17,8 @@
  *
  * States of groups that are new are nobody's before: whoever sets them makes them zero.
  *
- * No state has two writers. But for floats' sums, which are not reproducible, results do not depend on the
- * number of threads. */
+ * No state has two writers. But for variances, deviations and sums of floats that are not reproducible,
+ * results do not depend on the number of threads. */
 #include "group.h"
 
 #define FEW_GROUPS     (1u << 15) /* whose states stay in the nearer caches */
@@ -222,7 +222,8 @@ static uint64_t *record_of(const struct records *r, uint64_t range, uint64_t pla
 static struct group_share share_of(const struct group_fold *f, uint64_t rows, uint32_t at, uint32_t *words)
 {
     struct group_share p = {f->state, at, ~0u, 0, 0};
-    int nulls = f->column.validity != NULL || f->column.kind == KEYS_DICTIONARY;
+    /* Are its rows counted apart? Decimals are never folded by masks, which count rows in the first lane. */
+    int apart = f->column.validity != NULL || f->column.kind == KEYS_DICTIONARY || f->decimal;
     if (f->state == GROUP_SUM && f->column.bytes <= 4 && f->column.kind != KEYS_DICTIONARY && rows < 1u << 31)
         p.state = GROUP_SHORT_SUM;
     else if (f->state == GROUP_FLOATS)
@@ -232,14 +233,14 @@ static struct group_share share_of(const struct group_fold *f, uint64_t rows, ui
     else if (f->state == GROUP_MOMENTS)
         p.state = GROUP_SHORT_MOMENTS;
     if (f->state == GROUP_COUNT) {
-        p.count = f->rows || !nulls ? 0 : at;
+        p.count = f->rows || !apart ? 0 : at;
         *words = p.count ? 1 : 0;
         return p;
     }
     *words = p.state < GROUP_STATES ? group_state_bytes(p.state) / 8 : p.state == GROUP_SHORT_MOMENTS ? 3 : 1;
     if (p.state >= GROUP_STATES) {
-        p.count = nulls ? at + *words : 0;
-        *words += nulls;
+        p.count = apart ? at + *words : 0;
+        *words += apart;
     }
     return p;
 }
@@ -481,7 +482,9 @@ static void lay_out(struct records *r, int can_mask)
 /* 0: records are of no use, or there is no memory for them. */
 static int fold_by_records(cohort_context *context, const struct group_batch *b, uint64_t threads)
 {
-    const int by_rows = b->groups <= b->n / 8 + 1, by_groups = b->folds > 1 && b->groups <= b->n / 2;
+    /* Merging more records than there are rows would cost more than the rows do. */
+    const uint64_t most = b->n / (threads > 8 ? threads : 8);
+    const int by_rows = b->groups <= most + 1, by_groups = b->folds > 1 && b->groups <= b->n / 2;
     struct records r = {.batch = b, .ranges = by_rows ? threads : 1, .level = cpu_device(context)->level};
     void *memory, *shares;
     if ((!by_rows && !by_groups) || pool_take(context, b->folds * sizeof *r.share, &shares))

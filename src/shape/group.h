@@ -40,8 +40,8 @@ struct group_word {
     co_u64 word, any;
 };
 
-/* Sums of x - shift and of its square, where the shift is the first value: a value of the data is close
- * enough to their mean that the difference of squares keeps its digits. */
+/* Sums of x - shift and of its square, where the shift is one of the values: that is close enough to their
+ * mean that the difference of squares keeps its digits. */
 struct group_moments {
     double shift, sum, squares;
     co_u64 count;

@@ -4,6 +4,7 @@
 #include "model.h"
 
 #include "cohort/group.h"
+#include "ended.h"
 
 #define ADDS   3
 #define GROUPS 400 /* at most */
@@ -205,4 +206,86 @@ static void distinct(struct test *t)
     }
 }
 
-const struct test_case test_cases[] = {{"distinct", distinct, TEST_NO_CONTEXT}, {NULL, NULL, 0}};
+/* ---- adds that end in the middle ----------------------------------------------------------------------- */
+
+struct world {
+    struct test *t;
+    struct ending ending;
+    struct input in;
+};
+
+/* Each add that is ended is done again; what it has left changes nothing. */
+static cohort_status add_once(void *world)
+{
+    struct world *w = world;
+    cohort_group *g = group_of(w->t, &w->in);
+    cohort_status ended = COHORT_OK;
+    for (uint64_t k = 0; k < ADDS; k++) {
+        cohort_frame *frame = frame_of(w->t, &w->in, k);
+        const cohort_status s = cohort_group_add(g, frame);
+        const uint64_t stop = ending_pause(&w->ending);
+        if (s) {
+            ended = s;
+            if (k)
+                check(w->t, g, &w->in, k * w->in.n);
+            OK(w->t, cohort_group_add(g, frame));
+        }
+        check(w->t, g, &w->in, (k + 1) * w->in.n);
+        w->ending.stop = stop;
+        cohort_frame_release(frame);
+    }
+    cohort_group_destroy(g);
+    return ended;
+}
+
+static void ended(struct test *t)
+{
+    for (uint64_t threads = 1; threads < 4; threads += 2) {
+        struct world w = {.t = t};
+        ending_open(&w.ending, t, threads);
+        t->context = w.ending.context;
+        input_open(t, &w.in);
+        end_everywhere(&w.ending, &w, add_once);
+        input_close(&w.in);
+        cohort_context_destroy(t->context);
+        t->context = NULL;
+    }
+}
+
+/* Memory ends at some place of an add: the object goes on from where it was. */
+static void no_memory(struct test *t)
+{
+    for (uint64_t limit = 1u << 16; limit < 1u << 25; limit += limit / 5) {
+        struct ledger ledger = {0};
+        cohort_context_options options = test_context_options(t);
+        struct input in;
+        options.alloc = test_allocator(t, &ledger);
+        options.threads = 1 + (unsigned)test_below(t, 5);
+        OK(t, cohort_context_create(&options, &t->context));
+        input_open(t, &in);
+        cohort_group *g = group_of(t, &in);
+        for (uint64_t k = 0; k < ADDS; k++) {
+            cohort_frame *frame = frame_of(t, &in, k);
+            ledger.limit = limit;
+            const cohort_status s = cohort_group_add(g, frame);
+            ledger.limit = 0;
+            CHECK(t, !s || s == COHORT_NO_MEMORY);
+            if (s && k)
+                check(t, g, &in, k * in.n);
+            if (s)
+                OK(t, cohort_group_add(g, frame));
+            check(t, g, &in, (k + 1) * in.n);
+            cohort_frame_release(frame);
+        }
+        cohort_group_destroy(g);
+        input_close(&in);
+        cohort_context_destroy(t->context);
+        t->context = NULL;
+        test_ledger_check(t, &ledger);
+    }
+}
+
+const struct test_case test_cases[] = {{"distinct", distinct, TEST_NO_CONTEXT},
+                                       {"ended", ended, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {NULL, NULL, 0}};

@@ -308,5 +308,137 @@ static void close_strings(struct test *t)
     free(ids);
 }
 
-const struct test_case test_cases[] = {
-    {"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT}, {"strings", close_strings, 0}, {NULL, NULL, 0}};
+/* ---- numbers by their indices -------------------------------------------------------------------------- */
+
+/* What is in dictionaries: near to each other, but for the ends. */
+#define NUMBERS 9
+static const int32_t number_of[NUMBERS] = {INT32_MIN, -5, -1, 0, 1, 7, 90, 1000, INT32_MAX};
+
+/* A column of a dictionary that has values twice, null values and values of no row. */
+struct indexed {
+    uint32_t values; /* of the dictionary */
+    int32_t value[2 * NUMBERS];
+    uint32_t number[2 * NUMBERS]; /* NUMBERS: null */
+    uint8_t is_there[8];
+    uint8_t *index, *valid;
+};
+
+static void indexed_fill(struct test *t, struct indexed *x, uint64_t n, uint32_t low, uint32_t high)
+{
+    memset(x, 0, sizeof *x);
+    x->values = 1 + (uint32_t)test_below(t, 2 * NUMBERS);
+    const uint32_t used = 1 + (uint32_t)test_below(t, x->values);
+    for (uint32_t i = 0; i < x->values; i++) {
+        const int is_there = test_below(t, 6) != 0;
+        const uint32_t number = low + (uint32_t)test_below(t, high - low);
+        x->value[i] = number_of[number];
+        x->number[i] = is_there ? number : NUMBERS;
+        x->is_there[i / 8] |= (uint8_t)(is_there << (i & 7));
+    }
+    x->index = room(n);
+    x->valid = room(n / 8 + 1);
+    for (uint64_t i = 0; i < n; i++) {
+        const int is_valid = test_below(t, 30) != 0;
+        x->index[i] = (uint8_t)test_below(t, is_valid ? used : 256);
+        x->valid[i / 8] |= (uint8_t)(is_valid << (i & 7));
+    }
+}
+
+static uint32_t indexed_at(const struct indexed *x, uint64_t row)
+{
+    return x->valid[row / 8] >> (row & 7) & 1 ? x->number[x->index[row]] : NUMBERS;
+}
+
+/* One at a time. */
+static cohort_frame *indexed_frame(struct test *t, uint64_t n, uint32_t columns, const struct indexed *x)
+{
+    static const void *held[COLUMNS][2], *buffers[COLUMNS][2], *none[1];
+    static struct ArrowSchema number[COLUMNS], own[COLUMNS], *fields[COLUMNS];
+    static struct ArrowArray value[COLUMNS], column[COLUMNS], *children[COLUMNS];
+    struct ArrowSchema schema = {
+        .format = "+s", .name = "", .n_children = columns, .children = fields, .release = let_schema};
+    struct ArrowArray array = {.length = (int64_t)n,
+                               .n_buffers = 1,
+                               .buffers = none,
+                               .n_children = columns,
+                               .children = children,
+                               .release = let_array};
+    cohort_frame *frame = NULL;
+    for (uint32_t c = 0; c < columns; c++) {
+        held[c][0] = x[c].is_there, held[c][1] = x[c].value;
+        buffers[c][0] = x[c].valid, buffers[c][1] = x[c].index;
+        number[c] = (struct ArrowSchema){
+            .format = "i", .name = "", .flags = ARROW_FLAG_NULLABLE, .release = let_schema};
+        value[c] = (struct ArrowArray){.length = x[c].values,
+                                       .null_count = -1,
+                                       .n_buffers = 2,
+                                       .buffers = held[c],
+                                       .release = let_array};
+        own[c] = (struct ArrowSchema){.format = "C",
+                                      .name = c ? "b" : "a",
+                                      .flags = ARROW_FLAG_NULLABLE,
+                                      .dictionary = &number[c],
+                                      .release = let_schema};
+        column[c] = (struct ArrowArray){.length = (int64_t)n,
+                                        .null_count = -1,
+                                        .n_buffers = 2,
+                                        .buffers = buffers[c],
+                                        .dictionary = &value[c],
+                                        .release = let_array};
+        fields[c] = &own[c];
+        children[c] = &column[c];
+    }
+    OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+    return frame;
+}
+
+/* Several calls, whose dictionaries have more and more of the values. */
+static void indexed_keys(struct test *t, uint32_t columns)
+{
+    uint32_t due[NUMBERS + 1][NUMBERS + 1], count = 0;
+    uint8_t nulls_equal[2] = {(uint8_t)test_below(t, 2), (uint8_t)test_below(t, 2)};
+    cohort_factor *factor = NULL;
+    OK(t, cohort_factor_create(t->context, columns, nulls_equal, &factor));
+    memset(due, 0xff, sizeof due);
+    for (uint32_t call = 0; call < 4; call++) {
+        const uint64_t n = call == 2 ? test_below(t, 40) : 64 * NUMBERS + test_below(t, 9000);
+        const uint32_t low = test_below(t, 2) ? 3 - call : 0, high = 4 + call < 7 ? 4 + call : NUMBERS;
+        struct indexed x[2] = {{0}};
+        uint32_t *ids = room(n * 4);
+        for (uint32_t c = 0; c < columns; c++)
+            indexed_fill(t, &x[c], n, low, high);
+        cohort_frame *frame = indexed_frame(t, n, columns, x);
+        OK(t, cohort_factor_add(factor, frame, ids));
+        for (uint64_t i = 0; i < n; i++) {
+            const uint32_t a = indexed_at(&x[0], i), b = columns > 1 ? indexed_at(&x[1], i) : 0;
+            const int is_key = (a < NUMBERS || nulls_equal[0]) && (b < NUMBERS || nulls_equal[1]);
+            if (is_key && due[a][b] == COHORT_NO_ID)
+                due[a][b] = count++;
+            REQUIREF(t, ids[i] == (is_key ? due[a][b] : COHORT_NO_ID),
+                     "%u columns, call %u, row %llu of %llu: id %u, not %u", columns, call,
+                     (unsigned long long)i, (unsigned long long)n, ids[i], is_key ? due[a][b] : COHORT_NO_ID);
+        }
+        EQUAL(t, cohort_factor_count(factor), count);
+        cohort_frame_release(frame);
+        for (uint32_t c = 0; c < columns; c++)
+            free(x[c].index), free(x[c].valid);
+        free(ids);
+    }
+    cohort_factor_destroy(factor);
+}
+
+static void close_indices(struct test *t)
+{
+    static const unsigned threads[] = {1, 2, 5, 17};
+    for (uint64_t round = 0; round < test_scale(t, 16, 48, 160); round++) {
+        t->context = context_of(t, threads[test_below(t, 4)], !test_below(t, 3));
+        indexed_keys(t, 1 + round % 2);
+        cohort_context_destroy(t->context);
+        t->context = NULL;
+    }
+}
+
+const struct test_case test_cases[] = {{"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"strings", close_strings, 0},
+                                       {"indices", close_indices, TEST_NO_CONTEXT},
+                                       {NULL, NULL, 0}};

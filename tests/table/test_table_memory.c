@@ -291,6 +291,54 @@ static void groups(struct test *t)
         }
 }
 
+/* Several aggregates and many threads: their records of groups are as many as rows at most, 8 bytes and the
+ * aggregates' bytes each. */
+static void records(struct test *t)
+{
+    enum { AGGREGATES = 8 };
+    static const uint64_t rows_a_group[] = {3, 9, 20, 1000};
+    static const char *const key = "a";
+    const uint64_t n = 200000;
+    cohort_aggregate a[AGGREGATES];
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    char name[AGGREGATES][4];
+    uint32_t *k = malloc(n * 4);
+    double *v = malloc(n * 8);
+    REQUIRE(t, k && v);
+    o.keys = 1, o.aggregates = AGGREGATES;
+    o.key = &key, o.aggregate = a;
+    for (int i = 0; i < 4; i++) {
+        const uint64_t groups = n / rows_a_group[i], claim = 34 * n * 3 / 2 + ROUND + 4 * n + 65536;
+        cohort_array array[1 + AGGREGATES] = {{"a", COHORT_U32, 0, k, NULL}};
+        struct meter m = {.test = t};
+        cohort_context_options options = test_context_options(t);
+        cohort_frame *frame = NULL;
+        cohort_group *g = NULL;
+        for (uint64_t row = 0; row < n; row++) {
+            k[row] = (uint32_t)(row % groups);
+            v[row] = (double)row;
+        }
+        for (int c = 0; c < AGGREGATES; c++) {
+            snprintf(name[c], sizeof name[c], "v%d", c);
+            a[c] = (cohort_aggregate){COHORT_AGGREGATE_VAR, 0, name[c], NULL};
+            array[1 + c] = (cohort_array){name[c], COHORT_F64, 0, v, NULL};
+        }
+        options.alloc = test_allocator(t, &m.ledger);
+        options.threads = 32;
+        OK(t, cohort_context_create(&options, &m.context));
+        OK(t, cohort_frame_create(m.context, n, 1 + AGGREGATES, array, &frame));
+        OK(t, cohort_group_create(m.context, &o, &g));
+        meter_begin(&m);
+        OK(t, cohort_group_add(g, frame));
+        meter_check(&m, claim + groups * (16 + 32 * AGGREGATES) + n * (8 + 32 * AGGREGATES), "group",
+                    "variances", n, "in turn");
+        cohort_group_destroy(g);
+        cohort_frame_release(frame);
+        meter_close(&m);
+    }
+    free(k), free(v);
+}
+
 /* The same groups again and again: what they need is there from the time before. */
 static void kept_within(struct meter *m, const struct state *s, cohort_frame *frame)
 {
@@ -336,4 +384,5 @@ static void kept(struct test *t)
 const struct test_case test_cases[] = {{"keys", keys, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"kept", kept, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"groups", groups, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"records", records, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {NULL, NULL, 0}};
