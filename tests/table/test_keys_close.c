@@ -170,19 +170,24 @@ static void close_add(struct test *t, struct close *c, cohort_context *context, 
 }
 
 /* Which rows bring new keys decides the rounds: all at first; some in the middle; some at the very end. */
+static void two_calls(struct test *t, struct close *c, cohort_context *context)
+{
+    const uint64_t n = c->n, late[] = {0, n / 2, n < 20 ? 0 : n - 20};
+    cohort_factor *factor = NULL;
+    OK(t, cohort_factor_create(context, c->columns, c->nulls_equal, &factor));
+    const uint64_t from = late[test_below(t, 3)];
+    close_fill(t, c, from);
+    close_add(t, c, context, factor);
+    close_fill(t, c, test_below(t, 2) ? n : 0);
+    close_add(t, c, context, factor);
+    cohort_factor_destroy(factor);
+}
+
 static void numbers(struct test *t, cohort_context *context, uint64_t n, uint64_t most, int is_full)
 {
-    const uint64_t late[] = {0, n / 2, n < 20 ? 0 : n - 20};
     struct close c;
-    cohort_factor *factor = NULL;
     close_open(t, &c, n, is_full ? 1 : 1 + (uint32_t)test_below(t, COLUMNS), most, is_full);
-    OK(t, cohort_factor_create(context, c.columns, c.nulls_equal, &factor));
-    const uint64_t from = late[test_below(t, 3)];
-    close_fill(t, &c, from);
-    close_add(t, &c, context, factor);
-    close_fill(t, &c, test_below(t, 2) ? n : 0);
-    close_add(t, &c, context, factor);
-    cohort_factor_destroy(factor);
+    two_calls(t, &c, context);
     close_end(&c);
 }
 
@@ -213,6 +218,22 @@ static void close_keys(struct test *t)
         cohort_context *context = context_of(t, n_threads, !test_below(t, 3));
         const uint64_t n = is_full ? 300000 : 1 + test_below(t, round % 4 ? 400000 : 70000);
         numbers(t, context, n, is_full ? n / 2 : 1 + test_below(t, 3000), is_full);
+        cohort_context_destroy(context);
+    }
+}
+
+/* A column of each type, whose values lie on both sides of the middle of what the type has: that of a signed
+ * one is zero. */
+static void close_types(struct test *t)
+{
+    for (unsigned type = 0; type < sizeof types / sizeof *types; type++) {
+        struct close c;
+        cohort_context *context = context_of(t, 1 + type % 2, 0);
+        close_open(t, &c, 3000 + test_below(t, 9000), 1, 200, 1);
+        c.column[0].type = type;
+        c.column[0].low = (1ull << (8 * types[type].bytes - 1)) - 100;
+        two_calls(t, &c, context);
+        close_end(&c);
         cohort_context_destroy(context);
     }
 }
@@ -439,6 +460,7 @@ static void close_indices(struct test *t)
 }
 
 const struct test_case test_cases[] = {{"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"types", close_types, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"strings", close_strings, 0},
                                        {"indices", close_indices, TEST_NO_CONTEXT},
                                        {NULL, NULL, 0}};
