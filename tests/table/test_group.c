@@ -358,12 +358,24 @@ static void check_many(struct test *t, uint64_t n, uint64_t distinct, int nulls)
     free(key), free(value), free(due), free(got), free(place), free(valid);
 }
 
+/* Instead of the case's context, on a CPU: one that has several threads. */
+static void open_threads(struct test *t)
+{
+    cohort_context_options options = test_context_options(t);
+    if (t->kind != TEST_CPU)
+        return;
+    cohort_context_destroy(t->context);
+    options.threads = options.threads > 1 ? options.threads : 2;
+    OK(t, cohort_context_create(&options, &t->context));
+}
+
 /* Sums, extremes and ends of many rows, for several threads: few groups and many. */
 static void many(struct test *t)
 {
     const uint64_t n = test_size(t, 600000, 40000);
     for (uint64_t distinct = 1; distinct < 4 * n; distinct *= 19)
         check_many(t, n, distinct, (int)test_below(t, 2));
+    open_threads(t);
     check_many(t, n, n / 4, 0); /* a group has a few rows */
     check_many(t, n, n / 4, 1);
 }
