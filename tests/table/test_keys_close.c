@@ -212,7 +212,7 @@ static cohort_context *context_of(struct test *t, unsigned threads, int is_plain
 static void close_keys(struct test *t)
 {
     static const unsigned threads[] = {1, 2, 5, 17};
-    for (uint64_t round = 0; round < test_scale(t, 16, 48, 160); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 32, 48, 160); round++) {
         const int is_full = round % 4 == 1; /* so many places that both threads have some */
         const unsigned n_threads = is_full ? 2 : threads[test_below(t, 4)];
         cohort_context *context = context_of(t, n_threads, !test_below(t, 3));
@@ -454,7 +454,7 @@ static void indexed_keys(struct test *t, uint32_t columns)
 static void close_indices(struct test *t)
 {
     static const unsigned threads[] = {1, 2, 5, 17};
-    for (uint64_t round = 0; round < test_scale(t, 16, 48, 160); round++) {
+    for (uint64_t round = 0; round < test_scale(t, 32, 48, 160); round++) {
         t->context = context_of(t, threads[test_below(t, 4)], !test_below(t, 3));
         indexed_keys(t, 1 + round % 2);
         cohort_context_destroy(t->context);
