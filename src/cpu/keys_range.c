@@ -17,14 +17,6 @@ static uint64_t sign_of(const struct keys_column *c)
 
 /* ---- integers without nulls ---------------------------------------------------------------------------- */
 
-#if CPU_VECTORS
-#    if defined(__clang__)
-#        define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#    else
-#        define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
-#    endif
-#endif
-
 #define RANGE(T)                                       \
     do {                                               \
         const T *from = (const T *)c->data;            \
@@ -69,8 +61,8 @@ static void range_plain(const struct keys_column *c, uint64_t begin, uint64_t en
 }
 
 #if CPU_VECTORS
-AVX512 static void range_512(const struct keys_column *c, uint64_t begin, uint64_t end, uint64_t *low,
-                             uint64_t *high)
+CPU_LOOPS_512 static void range_512(const struct keys_column *c, uint64_t begin, uint64_t end, uint64_t *low,
+                                    uint64_t *high)
 {
     range_of(c, begin, end, low, high);
 }

@@ -14,6 +14,14 @@
 #    define CPU_VECTORS 1
 #endif
 
+/* Of a function whose loops the compiler is to make vectors of 512 bits of. */
+#if defined(__clang__)
+#    define CPU_LOOPS_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#else
+#    define CPU_LOOPS_512 \
+        __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
+#endif
+
 enum cpu_level { CPU_PLAIN, CPU_AVX2, CPU_AVX512 };
 
 /* What this processor has, or less if COHORT_CPU in the environment asks for less: plain, avx2 or avx512. 0:

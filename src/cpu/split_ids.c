@@ -10,12 +10,8 @@
 #include "shape/sort.h"
 
 #if defined(__x86_64__)
-#    define AVX2 __attribute__((target("avx2")))
-#    if defined(__clang__)
-#        define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-#    else
-#        define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
-#    endif
+#    define AVX2   __attribute__((target("avx2")))
+#    define AVX512 CPU_LOOPS_512
 #endif
 
 #define TOGETHER 16u /* keys that search among splitters side by side */

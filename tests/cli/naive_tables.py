@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A peer of `bench table` in plain Python, dicts and loops: the oracle of its answers where neither duckdb nor polars is.
+"""A peer of `bench table` in plain Python, dicts and loops: the oracle of its answers where neither duckdb nor
+polars is.
 
 NAIVE_WRONG in the environment: the sum of the first answer is wrong."""
 import json
@@ -154,7 +155,8 @@ for name, keys, extras in groups() if options["--experiment"] == "table groups" 
         keys += (", " if keys else "") + INPUT
     if not report and os.environ.get("NAIVE_WRONG"):
         extras["sum"] += 1
-    report.append({"name": name, "keys": keys, "variant": options["--text"], "n": N, "threads": int(options["--threads"]),
+    report.append({"name": name, "keys": keys, "variant": options["--text"], "n": N,
+                   "threads": int(options["--threads"]),
                    "median": 1, "least": 1, "most": 1, "runs": 1, "peer": {"name": "naive", "version": "1"},
                    "extras": extras})
 print(json.dumps({"rows": report}))
