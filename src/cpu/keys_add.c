@@ -22,7 +22,8 @@
 #define FEW_KEYS    (1ull << 12)
 #define SOME_NEW    8            /* one row of so many has a new string: no front */
 #define PARTS_LEAST (1ull << 20) /* keys from which on a table is done by parts, */
-#define PARTS_MOST  (1ull << 23) /* and rows that are at a time */
+#define PARTS_ALL   (1ull << 28) /* rows that are at a time, */
+#define PARTS_MOST  (1ull << 23) /* and rows that are at a time, where nobody wants their first ones */
 
 /* ---- the table's size ---------------------------------------------------------------------------------- */
 
@@ -376,11 +377,13 @@ static cohort_status add_unseen(cohort_context *context, struct round *r, struct
 }
 
 /* How many rows are to be done by parts of the table: 0, unless most of them bring new keys, so many that the
- * table will not stay in the caches. At most a quarter of the rows, so that their memory is less than a third
- * of the table's. */
+ * table will not stay in the caches. All of them, as each time the whole table comes to the caches and goes;
+ * but a quarter at most where nobody wants first rows, so that their memory is less than a third of the
+ * table's. (First rows make room in the bounds of keys.h.) */
 static uint64_t rows_by_parts(const struct round *r, uint64_t n, uint64_t left, uint64_t expected)
 {
     uint64_t rows = n / 4 < PARTS_MOST ? n / 4 + 1 : PARTS_MOST;
+    rows = r->batch->passing ? rows : PARTS_ALL;
     if (!r->batch->words || expected < left / 8 * 7 || r->table->count + expected < PARTS_LEAST)
         return 0;
     rows = left < rows ? left : rows;

@@ -11,8 +11,8 @@
 #define AHEAD      4u           /* entries of a line: a part's next line is asked for before its turn */
 #define MOST_SLOTS (1ull << 31) /* an entry holds a slot's number and a bit */
 #define NULL_ROW   (KEYS_NO_ID - 1)
-#define PENDING    (KEYS_NO_ID - 2)
-#define REPEATED   0x80000000u /* in an entry's slot: its key is there before this row */
+#define REPEAT_ROW (KEYS_NO_ID - 2) /* its key is there before */
+#define REPEATED   0x80000000u      /* in an entry's slot: so is its key */
 #define LATE       0xffffffffu
 
 struct entry {
@@ -25,14 +25,13 @@ struct parts {
     struct keys_batch *batch;
     uint64_t begin, rows;
     struct keys_parts by;
-    uint64_t *words;
+    uint64_t *words; /* by row, until all are entries */
     struct entry *entry;
     uint64_t *next;   /* by range and part: the next entry; then where they end */
     uint64_t *late;   /* by part: how many */
     uint64_t *null;   /* by range: the first row that is null */
     uint64_t *is_new; /* a bitmap of rows: first ones */
     uint64_t *rank;   /* by its words: first rows before */
-    uint8_t *repeats; /* by row: its key is there before; a byte, as there are several writers */
     uint32_t null_id;
     int all_new; /* every row is a first one */
 };
@@ -115,19 +114,20 @@ static uint64_t stop_of(const struct parts *p, uint64_t part)
     return stop < p->table->capacity ? stop : p->table->capacity;
 }
 
-/* Looks at one slot. 0: another key is in it. */
+/* Looks at one slot. 0: another key is in it. A key that claims its slot gets the id that it has if all rows
+ * are new, as they often are: then that is all. */
 static int try_slot(struct parts *p, struct entry *e, uint64_t at)
 {
     struct keys_slot *s = &p->table->slot[at];
     if (s->id == KEYS_NO_ID) {
-        *s = (struct keys_slot){e->key, PENDING, e->row};
+        *s = (struct keys_slot){e->key, (uint32_t)p->table->count + e->row, e->row};
         e->slot = (uint32_t)at;
         return 1;
     }
     if (s->key != e->key)
         return 0;
     e->slot = (uint32_t)at | REPEATED;
-    p->repeats[e->row] = 1;
+    p->batch->ids[p->begin + e->row] = REPEAT_ROW;
     return 1;
 }
 
@@ -185,7 +185,7 @@ static void mark_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     for (uint64_t word = begin; word < end; word++) {
         uint64_t bits = 0, row = word * 64;
         for (uint64_t i = 0; i < 64 && row + i < p->rows; i++)
-            bits |= (uint64_t)(!ids[row + i] && !p->repeats[row + i]) << i;
+            bits |= (uint64_t)!ids[row + i] << i;
         p->is_new[word] = bits;
     }
 }
@@ -193,8 +193,6 @@ static void mark_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
 static uint32_t id_of(const struct parts *p, uint64_t row)
 {
     uint64_t below = p->is_new[row / 64] & ((1ull << (row & 63)) - 1);
-    if (p->all_new)
-        return (uint32_t)(p->table->count + row);
     return (uint32_t)(p->table->count + p->rank[row / 64] + (unsigned)__builtin_popcountll(below));
 }
 
@@ -251,32 +249,34 @@ static void number(cohort_context *context, struct parts *p)
         t->null.id = id_of(p, null);
     p->null_id = t->null.id;
     cpu_parallel(context, words, KEYS_GRAIN / 64, answer_part, p);
-    cpu_parallel(context, p->by.parts, 1, number_parts, p);
+    if (!p->all_new)
+        cpu_parallel(context, p->by.parts, 1, number_parts, p);
     t->count += sum;
     p->batch->firsts += p->batch->passing ? 0 : sum;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
-/* Memory for all that a step needs, in one piece. */
+/* Memory for all that a step needs, in one piece. Words lie where first rows will be, if those are wanted. */
 static cohort_status take(cohort_context *context, struct parts *p, void **memory)
 {
-    uint64_t words = (p->rows + 63) / 64;
-    cohort_status s = pool_take(context,
-                                p->rows * (8 + sizeof *p->entry + 1) + 2 * words * 8 +
-                                    (p->by.ranges * p->by.parts + p->by.parts + p->by.ranges) * 8,
-                                memory);
+    struct keys_batch *b = p->batch;
+    const uint64_t words = (p->rows + 63) / 64, own = b->passing ? p->rows : 0;
+    cohort_status s =
+        pool_take(context,
+                  p->rows * sizeof *p->entry +
+                      (own + 2 * words + p->by.ranges * p->by.parts + p->by.parts + p->by.ranges) * 8,
+                  memory);
     if (s)
         return s;
     p->entry = *memory;
-    p->words = (uint64_t *)(p->entry + p->rows);
-    p->is_new = p->words + p->rows;
+    p->is_new = (uint64_t *)(p->entry + p->rows);
     p->rank = p->is_new + words;
     p->next = p->rank + words;
     p->late = p->next + p->by.ranges * p->by.parts;
     p->null = p->late + p->by.parts;
-    p->repeats = (uint8_t *)(p->null + p->by.ranges);
-    return context_fill(context, p->repeats, 0, p->rows);
+    p->words = own ? p->null + p->by.ranges : b->first + b->firsts;
+    return COHORT_OK;
 }
 
 cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, struct keys_batch *b,
@@ -287,11 +287,13 @@ cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, stru
     void *memory = NULL;
     if (t->capacity >= MOST_SLOTS)
         return COHORT_UNSUPPORTED;
-    cohort_status s = take(context, &p, &memory);
+    cohort_status s = COHORT_OK;
     /* Most rows behind these bring new keys, too: none of what is long already is copied for them. */
-    if (!s && !b->passing && b->firsts + rows > b->first_room)
+    if (!b->passing && b->firsts + rows > b->first_room)
         s = keys_reserve(context, &b->first, &b->first_room, b->firsts, b->firsts + b->n - begin,
                          sizeof *b->first);
+    if (!s)
+        s = take(context, &p, &memory);
     if (!s) {
         cpu_parallel(context, p.by.ranges, 1, load_ranges, &p);
         keys_parts_place(p.next, p.by.ranges, p.by.parts);

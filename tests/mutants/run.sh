@@ -149,10 +149,13 @@ mutant() {
         arguments=$(header Run "$name")
         for ((k = 1; k <= seeds && SECONDS < budget + 100; k++)); do
             seed=$((k * 1000003)) tried=$k
+            # The outer redirection is for what bash itself says of a crash.
             # shellcheck disable=SC2086
-            timeout 60 "$tree/obj/${program:-test_schedules}" ${arguments:---device sim:1} --quick --stop --seed $seed \
-                >"$work/$name.out" 2>&1
-            code=$?
+            {
+                timeout 60 "$tree/obj/${program:-test_schedules}" ${arguments:---device sim:1} --quick --stop \
+                    --seed $seed >"$work/$name.out" 2>&1
+                code=$?
+            } 2>/dev/null
             # 1: a case failed; 124: it hung; from 128 on: it crashed
             if [ $code -eq 1 ] || [ $code -ge 124 ]; then
                 caught=$((caught + 1))
