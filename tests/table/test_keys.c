@@ -374,13 +374,13 @@ static void few(struct test *t)
     cohort_context_destroy(alone);
 }
 
-/* Nearly every row has a key of its own, so that the table is filled by its parts: some rows have one of
- * those before them, and some are null. */
-static void fresh_fill(struct test *t, struct few *f, uint64_t n, int nulls)
+/* Nearly every row has a key of its own, so that the table is filled by its parts: some rows may have one of
+ * those before them, and some may be null. */
+static void fresh_fill(struct test *t, struct few *f, uint64_t n, int repeats, int nulls)
 {
     few_open(f, n, n);
     for (uint64_t i = 0, next = 0; i < n; i++) {
-        uint64_t k = next && !test_below(t, 20) ? test_below(t, next) : next++;
+        uint64_t k = repeats && next && !test_below(t, 20) ? test_below(t, next) : next++;
         if (nulls && i > n / 20 && !test_below(t, 50))
             k = n;
         f->number[i] = k;
@@ -391,19 +391,41 @@ static void fresh_fill(struct test *t, struct few *f, uint64_t n, int nulls)
     }
 }
 
+/* The table of a factor has each key where it is found again. */
+static void fresh_find(struct test *t, cohort_context *context, const struct few *f)
+{
+    cohort_array array = {"key", COHORT_I64, 0, f->word, NULL};
+    cohort_frame *frame = NULL;
+    cohort_factor *factor = NULL;
+    struct column *ids = column_new(t, f->n, 4);
+    OK(t, cohort_frame_create(context, f->n, 1, &array, &frame));
+    OK(t, cohort_factor_create(context, 1, NULL, &factor));
+    OK(t, cohort_factor_add(factor, frame, NULL));
+    OK(t, cohort_factor_find(factor, frame, column_send(ids)));
+    column_fetch(ids);
+    for (uint64_t i = 0; i < f->n; i++)
+        REQUIREF(t, ids_of(ids)[i] == f->id[f->number[i]], "row %llu has the id %u", (unsigned long long)i,
+                 ids_of(ids)[i]);
+    cohort_factor_destroy(factor);
+    cohort_frame_release(frame);
+    column_drop(t, NULL);
+}
+
 static void fresh(struct test *t)
 {
     cohort_context_options options = test_context_options(t);
     cohort_context *alone = NULL;
     options.threads = 1;
     OK(t, cohort_context_create(&options, &alone));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct few f;
         int nulls = i != 1;
-        fresh_fill(t, &f, 1500000 - test_below(t, 3000), nulls);
+        fresh_fill(t, &f, 1500000 - test_below(t, 3000), i < 3, nulls && i < 3);
         few_check(t, i == 2 ? alone : t->context, &f, i == 1, nulls, 1);
         if (i == 0)
             few_check(t, t->context, &f, 0, 1, 0);
+        if (i == 3)
+            fresh_find(t, t->context, &f);
         few_close(&f);
     }
     cohort_context_destroy(alone);
