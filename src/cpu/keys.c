@@ -98,7 +98,7 @@ static void find_words(void *arg, uint64_t begin, uint64_t end, unsigned worker)
     for (uint64_t at = begin; at < end; at += KEYS_BLOCK) {
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK;
         uint32_t *ids = j->batch->ids + at;
-        const int some = keys_load_rows(j->batch->words, at, count, words, states);
+        const int some = keys_load_rows(j->level, j->batch->words, at, count, words, states);
         if (!t->capacity) {
             find_direct(t, count, words, states, ids);
             continue;

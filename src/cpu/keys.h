@@ -23,7 +23,7 @@ static inline uint64_t keys_bits(const uint8_t *bitmap, uint64_t at, uint32_t co
 /* Words and states of rows begin .. begin + count; 1: some state is not KEYS_VALUE. count is at most
  * KEYS_BLOCK. */
 int keys_load(const struct keys_column *, uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states);
-int keys_load_rows(const struct keys_words *, uint64_t begin, uint32_t count, uint64_t *words,
+int keys_load_rows(enum cpu_level, const struct keys_words *, uint64_t begin, uint32_t count, uint64_t *words,
                    uint8_t *states);
 
 /* The states alone. */
@@ -119,6 +119,7 @@ struct keys_codes {
     const struct keys_words *words;
     uint64_t low;  /* the word of place 0 */
     uint32_t null; /* null's place, where it is no code of a column */
+    enum cpu_level level;
     int by_vectors;
 };
 

@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) void look_part(struct round *r, uin
         if (r->unseen && !r->unseen[at / KEYS_BLOCK])
             continue;
         if (w)
-            keys_load_rows(w, r->begin + at, count, words, states);
+            keys_load_rows(r->level, w, r->begin + at, count, words, states);
         else
             keys_load_text(r->table->seed, r->level, r->batch->bytes, r->begin + at, count, texts, words,
                            states);

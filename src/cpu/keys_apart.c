@@ -41,7 +41,7 @@ static void count_block(const struct apart *a, uint64_t at, uint32_t count, uint
     uint64_t home[KEYS_BLOCK];
     uint32_t *part = a->batch->ids + a->begin + at;
     const uint32_t shift = a->by.shift, nulls = (uint32_t)a->by.parts;
-    const int some = keys_load_rows(a->batch->words, a->begin + at, count, words, states);
+    const int some = keys_load_rows(a->level, a->batch->words, a->begin + at, count, words, states);
     keys_homes_all(a->table, a->level, count, words, home);
     for (uint32_t i = 0; i < count; i++)
         part[i] = (uint32_t)(home[i] >> shift);
@@ -71,7 +71,7 @@ static void move_block(const struct apart *a, uint64_t at, uint32_t count, uint6
     uint8_t states[KEYS_BLOCK];
     uint64_t *restrict to = a->words;
     const uint32_t *restrict part = a->batch->ids + a->begin + at;
-    keys_load_rows(a->batch->words, a->begin + at, count, words, states);
+    keys_load_rows(a->level, a->batch->words, a->begin + at, count, words, states);
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t place = next[part[i]]++;
         to[place] = words[i];

@@ -8,7 +8,7 @@ static int codes_plain(const struct keys_codes *k, uint64_t begin, uint32_t coun
 {
     uint64_t words[KEYS_BLOCK];
     uint8_t states[KEYS_BLOCK];
-    const int some = keys_load_rows(k->words, begin, count, words, states);
+    const int some = keys_load_rows(k->level, k->words, begin, count, words, states);
     for (uint32_t i = 0; i < count; i++)
         codes[i] = (uint32_t)(words[i] - k->low);
     for (uint32_t i = 0; some && i < count; i++) {
@@ -119,13 +119,12 @@ AVX512 static int codes_512(const struct keys_codes *k, uint64_t begin, uint32_t
 
 struct keys_codes keys_codes_of(const struct keys_words *w, enum cpu_level level, uint64_t low, uint32_t null)
 {
-    struct keys_codes k = {w, low, null, 0};
+    struct keys_codes k = {w, low, null, level, 0};
 #if CPU_VECTORS
     k.by_vectors = level >= CPU_AVX512 && !w->skips;
     for (uint32_t c = 0; k.by_vectors && c < w->columns; c++)
         k.by_vectors = is_fit(&w->column[c]);
 #endif
-    (void)level;
     return k;
 }
 

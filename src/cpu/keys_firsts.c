@@ -36,7 +36,7 @@ static uint64_t bits_for(const struct keys_words *w, uint64_t n)
 
 static int load_some(const struct firsts *f, uint64_t begin, uint32_t count, uint64_t *words, uint8_t *states)
 {
-    const int some = keys_load_rows(f->words, begin, count, words, states);
+    const int some = keys_load_rows(f->level, f->words, begin, count, words, states);
     for (uint32_t i = 0; some && i < count; i++)
         words[i] = states[i] == KEYS_NONE ? 0 : words[i];
     return some;

@@ -216,7 +216,7 @@ static void look_part(void *arg, uint64_t begin, uint64_t end, unsigned worker)
         uint32_t count = end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK, unseen;
         uint32_t *ids = j->batch->ids + j->begin + at;
         const uint64_t *words = keys_words_in_place(w, j->begin + at);
-        int some = words ? 0 : keys_load_rows(w, j->begin + at, count, copy, states);
+        int some = words ? 0 : keys_load_rows(j->level, w, j->begin + at, count, copy, states);
         unseen =
             (j->level >= CPU_AVX2 ? block_avx2 : block_plain)(j->front, words ? words : copy, count, ids);
         if (some)

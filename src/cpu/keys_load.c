@@ -1,5 +1,5 @@
-/* cpu/keys_load.c: rows of key columns as words: a loop for each width; several columns one after the other,
- * each adding its code. Keys of several words are hashed a word at a time, by products of 128 bits whose
+/* cpu/keys_load.c: rows of a key column as words: a loop for each width. (Several columns in one word:
+ * keys_pack.c.) Keys of several words are hashed a word at a time, by products of 128 bits whose
  * halves are folded. All factors are secret (keys_seed.c), and what they begin with is, too. */
 #include "keys_hash.h"
 
@@ -137,56 +137,6 @@ int keys_load(const struct keys_column *c, uint64_t begin, uint32_t count, uint6
         load_unsigned(c, begin, count, words);
         return any;
     }
-}
-
-/* ---- several columns ----------------------------------------------------------------------------------- */
-
-static int add_codes(const struct keys_words *w, uint32_t column, uint32_t count, const uint64_t *values,
-                     const uint8_t *value_states, uint64_t *words, uint8_t *states)
-{
-    uint64_t base = w->base[column], span = w->span[column];
-    uint32_t shift = w->shift[column];
-    uint8_t any = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t code = values[i] - base;
-        int null = value_states[i] == KEYS_NULL;
-        if (value_states[i] == KEYS_NONE || (!null && code > span))
-            any = states[i] = KEYS_NONE;
-        words[i] |= (null ? 0 : code + 1) << shift;
-    }
-    return any != 0;
-}
-
-static int skip_nulls(const struct keys_words *w, uint64_t begin, uint32_t count, uint8_t *states)
-{
-    uint64_t words[KEYS_BLOCK];
-    uint8_t own[KEYS_BLOCK];
-    int any = 0;
-    for (uint32_t c = 0; c < w->skips; c++) {
-        if (!keys_load(&w->skip[c], begin, count, words, own))
-            continue;
-        any = 1;
-        for (uint32_t i = 0; i < count; i++)
-            states[i] = own[i] ? KEYS_NONE : states[i];
-    }
-    return any;
-}
-
-int keys_load_rows(const struct keys_words *w, uint64_t begin, uint32_t count, uint64_t *words,
-                   uint8_t *states)
-{
-    uint64_t values[KEYS_BLOCK];
-    uint8_t own[KEYS_BLOCK];
-    if (!w->base)
-        return keys_load(w->column, begin, count, words, states);
-    int any = 0;
-    memset(words, 0, count * sizeof *words);
-    memset(states, KEYS_VALUE, count);
-    for (uint32_t c = 0; c < w->columns; c++) {
-        keys_load(&w->column[c], begin, count, values, own);
-        any |= add_codes(w, c, count, values, own, words, states);
-    }
-    return any | skip_nulls(w, begin, count, states);
 }
 
 /* ---- several columns, several words -------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct entry {
 struct parts {
     struct keys_table *table;
     struct keys_batch *batch;
+    enum cpu_level level;
     uint64_t begin, rows;
     struct keys_parts by;
     uint64_t *words; /* by row, until all are entries */
@@ -41,19 +42,19 @@ struct parts {
 static void load_block(struct parts *p, uint64_t at, uint32_t count, uint64_t *next, uint64_t *null)
 {
     uint8_t states[KEYS_BLOCK];
-    uint64_t *words = p->words + at;
+    uint64_t homes[KEYS_BLOCK], *words = p->words + at;
     uint32_t *ids = p->batch->ids + p->begin + at;
-    int some = keys_load_rows(p->batch->words, p->begin + at, count, words, states);
+    int some = keys_load_rows(p->level, p->batch->words, p->begin + at, count, words, states);
     memset(ids, 0, count * sizeof *ids);
     for (uint32_t i = 0; some && i < count; i++) {
         ids[i] = states[i] == KEYS_NONE ? KEYS_NO_ID : states[i] ? NULL_ROW : 0;
         if (states[i] == KEYS_NULL && *null == ~0ull)
             *null = at + i;
     }
-    const struct keys_homes homes = keys_homes_of(p->table);
     const uint32_t shift = p->by.shift;
+    keys_homes_all(p->table, p->level, count, words, homes);
     for (uint32_t i = 0; i < count; i++)
-        next[keys_home_in(homes, words[i]) >> shift] += !some || !ids[i];
+        next[homes[i] >> shift] += !some || !ids[i];
 }
 
 static void load_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
@@ -71,27 +72,33 @@ static void load_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
     }
 }
 
+static void move_block(struct parts *p, uint64_t at, uint32_t count, uint64_t *next)
+{
+    const uint32_t *ids = p->batch->ids + p->begin + at, shift = p->by.shift;
+    const uint64_t *words = p->words + at;
+    struct entry *entry = p->entry;
+    uint64_t homes[KEYS_BLOCK];
+    keys_homes_all(p->table, p->level, count, words, homes);
+    for (uint32_t i = 0; i < count; i++) {
+        if (ids[i])
+            continue;
+        struct entry *e = &entry[next[homes[i] >> shift]++];
+        e->key = words[i];
+        e->row = (uint32_t)(at + i);
+        __builtin_prefetch(e + AHEAD, 1);
+    }
+}
+
 static void move_ranges(void *arg, uint64_t from, uint64_t to, unsigned worker)
 {
     struct parts *p = arg;
-    const uint32_t *ids = p->batch->ids + p->begin;
-    const struct keys_homes homes = keys_homes_of(p->table);
-    const uint32_t shift = p->by.shift;
-    const uint64_t *words = p->words;
-    struct entry *entry = p->entry;
     uint64_t begin, end;
     (void)worker;
     for (uint64_t range = from; range < to; range++) {
-        uint64_t *next = p->next + range * p->by.parts;
         keys_parts_range(&p->by, range, &begin, &end);
-        for (uint64_t row = begin; row < end; row++) {
-            if (ids[row])
-                continue;
-            struct entry *e = &entry[next[keys_home_in(homes, words[row]) >> shift]++];
-            e->key = words[row];
-            e->row = (uint32_t)row;
-            __builtin_prefetch(e + AHEAD, 1);
-        }
+        for (uint64_t at = begin; at < end; at += KEYS_BLOCK)
+            move_block(p, at, end - at < KEYS_BLOCK ? (uint32_t)(end - at) : KEYS_BLOCK,
+                       p->next + range * p->by.parts);
     }
 }
 
@@ -282,8 +289,12 @@ static cohort_status take(cohort_context *context, struct parts *p, void **memor
 cohort_status keys_parts_add(cohort_context *context, struct keys_table *t, struct keys_batch *b,
                              uint64_t begin, uint64_t rows)
 {
-    struct parts p = {
-        .table = t, .batch = b, .begin = begin, .rows = rows, .by = keys_parts_of(context, t, rows)};
+    struct parts p = {.table = t,
+                      .batch = b,
+                      .level = cpu_device(context)->level,
+                      .begin = begin,
+                      .rows = rows,
+                      .by = keys_parts_of(context, t, rows)};
     void *memory = NULL;
     if (t->capacity >= MOST_SLOTS)
         return COHORT_UNSUPPORTED;
