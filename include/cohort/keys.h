@@ -34,8 +34,9 @@
  * cohort_trim.
  * Where the first rows do not tell how many keys there are the table grows, and it may be half as much
  * again. A call that works with distinct keys takes 16 bytes more for each of them; sorted, and for counts,
- * 72 bytes and twice the key's own, and 4 bytes a row. Is in and index in number the rows of `values`, and
- * take 8 bytes more for each distinct one and 12 for each row of `keys`.
+ * 72 bytes and twice the key's own, and 4 bytes a row. Where 2^20 rows and more seem to bring a key each that
+ * fits into 64 bits, it takes 16 bytes more a row (4, if there is no memory for that). Is in and index in
+ * number the rows of `values`, and take 8 bytes more for each distinct one and 12 for each row of `keys`.
  *
  * Threads. One at a time, as for all that belongs to a context. */
 #ifndef COHORT_KEYS_H

@@ -376,25 +376,34 @@ static cohort_status add_unseen(cohort_context *context, struct round *r, struct
     return s;
 }
 
+/* A quarter of the rows: their memory, while they are done by parts, is less than a third of the table's. */
+static uint64_t quarter_of(uint64_t n)
+{
+    return n / 4 < PARTS_MOST ? n / 4 + 1 : PARTS_MOST;
+}
+
 /* How many rows are to be done by parts of the table: 0, unless most of them bring new keys, so many that the
  * table will not stay in the caches. All of them, as each time the whole table comes to the caches and goes;
- * but a quarter at most where nobody wants first rows, so that their memory is less than a third of the
- * table's. (First rows make room in the bounds of keys.h.) */
+ * but a quarter where nobody wants first rows: joins say how much they take. */
 static uint64_t rows_by_parts(const struct round *r, uint64_t n, uint64_t left, uint64_t expected)
 {
-    uint64_t rows = n / 4 < PARTS_MOST ? n / 4 + 1 : PARTS_MOST;
-    rows = r->batch->passing ? rows : PARTS_ALL;
+    uint64_t rows = r->batch->passing ? quarter_of(n) : PARTS_ALL;
     if (!r->batch->words || expected < left / 8 * 7 || r->table->count + expected < PARTS_LEAST)
         return 0;
     rows = left < rows ? left : rows;
     return rows < PARTS_LEAST / 4 || r->table->count + rows > KEYS_MOST_IDS ? 0 : rows;
 }
 
-/* 0: by rounds, then. */
-static int add_parts(cohort_context *context, struct round *r, uint64_t at, uint64_t rows, uint64_t expected)
+/* How many were done; 0: by rounds, then. */
+static uint64_t add_parts(cohort_context *context, struct round *r, uint64_t at, uint64_t rows,
+                          uint64_t expected)
 {
-    return rows && !make_room(context, r->table, rows, expected, r->batch->n - at) &&
-           !keys_parts_add(context, r->table, r->batch, at, rows);
+    const uint64_t few = quarter_of(r->batch->n);
+    if (!rows || make_room(context, r->table, rows, expected, r->batch->n - at))
+        return 0;
+    if (!keys_parts_add(context, r->table, r->batch, at, rows))
+        return rows;
+    return few < rows && !keys_parts_add(context, r->table, r->batch, at, few) ? few : 0;
 }
 
 /* Of strings a front is for those who meet few new ones: it makes two lookups of each. */
@@ -422,9 +431,12 @@ static cohort_status rounds(cohort_context *context, struct round *r, uint64_t n
         /* As many as the last step brought, row by row; the first one tells what is to be expected. */
         uint64_t expected = (uint64_t)((double)added / (double)last * (double)left);
         rows = at ? rows_by_parts(r, n, left, expected) : 0;
-        int by_parts = add_parts(context, r, at, rows, expected);
+        const uint64_t by_parts = add_parts(context, r, at, rows, expected);
         int is_known = !by_parts && at && has_front(context, r, &front, added, last);
-        rows = by_parts ? rows : is_known ? front.step : !at && left > round && round > FIRST ? FIRST : round;
+        rows = by_parts                               ? by_parts
+               : is_known                             ? front.step
+               : !at && left > round && round > FIRST ? FIRST
+                                                      : round;
         rows = left < rows ? left : rows;
         if (!by_parts)
             s = is_known ? add_unseen(context, r, &front, at, rows, expected)

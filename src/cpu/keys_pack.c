@@ -70,9 +70,8 @@ AVX512 static inline __attribute__((always_inline)) int add_width(const struct c
     const struct keys_column *c = a->column;
     const char *data = (const char *)c->data + begin * bytes;
     const __m512i base = _mm512_set1_epi64((long long)a->base), span = _mm512_set1_epi64((long long)a->span),
-                  one = _mm512_set1_epi64(1), no_id = _mm512_set1_epi64(KEYS_NO_ID);
+                  one = _mm512_set1_epi64(1);
     const __m128i shift = _mm_cvtsi32_si128((int)a->shift);
-    const int is_ids = c->kind == KEYS_IDS;
     __mmask8 some = 0;
     for (uint32_t at = 0; at < count; at += 64) {
         const uint32_t n = count - at < 64 ? count - at : 64;
@@ -82,9 +81,8 @@ AVX512 static inline __attribute__((always_inline)) int add_width(const struct c
                            there = (__mmask8)valid & rows;
             const __m512i v = load_8(data + (size_t)i * bytes, rows, bytes, is_signed),
                           code = _mm512_sub_epi64(v, base);
-            __mmask8 none = _mm512_mask_cmpgt_epu64_mask(there, code, span);
-            if (is_ids)
-                none |= _mm512_mask_cmpeq_epi64_mask(there, v, no_id);
+            /* So is the number of a string that has none. */
+            const __mmask8 none = _mm512_mask_cmpgt_epu64_mask(there, code, span);
             if (none)
                 mark_none(states + i, none);
             some |= none;

@@ -15,10 +15,11 @@ static const struct {
 } types[] = {{COHORT_U8, 1, 0},  {COHORT_I8, 1, 1},  {COHORT_U16, 2, 0}, {COHORT_I16, 2, 1},
              {COHORT_U32, 4, 0}, {COHORT_I32, 4, 1}, {COHORT_U64, 8, 0}, {COHORT_I64, 8, 1}};
 
-/* A column has `values` values from `low` on, and perhaps null, which is the value number `values`. */
+/* A column has `values` values from `low` on, `step` apart, and perhaps null, which is the value number
+ * `values`. */
 struct close_column {
     unsigned type;
-    uint64_t values, low;
+    uint64_t values, low, step;
     int nulls;
     void *data;
     uint8_t *valid;
@@ -55,6 +56,7 @@ static void close_open(struct test *t, struct close *c, uint64_t n, uint32_t col
         const uint64_t all = bytes == 1 ? 256 : bytes == 2 ? 65536 : most;
         x->values = 1 + test_below(t, all < most / c->keys ? all : most / c->keys);
         x->values = is_full && !i ? most : x->values;
+        x->step = 1;
         x->low = bytes == 1   ? test_below(t, 257 - x->values)
                  : bytes == 2 ? test_below(t, 65537 - (x->values < 65536 ? x->values : 65536))
                  : bytes == 4 ? test_below(t, (1ull << 32) - x->values)
@@ -85,7 +87,18 @@ static uint64_t value_of(const struct close_column *x, uint64_t number)
 {
     const unsigned bits = 8 * types[x->type].bytes;
     const uint64_t turn = types[x->type].is_signed ? 1ull << (bits - 1) : 0;
-    return x->low + number + turn;
+    return x->low + number * x->step + turn;
+}
+
+/* Row `row` has the value number `number`, or null. */
+static void put(struct test *t, struct close *c, uint32_t i, uint64_t row, uint64_t number, int is_null)
+{
+    struct close_column *x = &c->column[i];
+    const uint64_t value = is_null ? test_random(t) : value_of(x, number), bytes = types[x->type].bytes;
+    memcpy((char *)x->data + row * bytes, &value, bytes);
+    x->valid[row / 8] &= (uint8_t) ~(1u << (row & 7));
+    x->valid[row / 8] |= (uint8_t)((unsigned)!is_null << (row & 7));
+    c->key[row] = c->key[row] * (x->values + 1) + (is_null ? x->values : number);
 }
 
 /* Rows until `late` have the lower half of each column's values alone; others come now and then. */
@@ -93,22 +106,11 @@ static void close_fill(struct test *t, struct close *c, uint64_t late)
 {
     memset(c->key, 0, c->n * 8);
     for (uint32_t i = 0; i < c->columns; i++) {
-        struct close_column *x = &c->column[i];
-        const unsigned bytes = types[x->type].bytes;
-        memset(x->valid, 0, c->n / 8 + 1);
+        const struct close_column *x = &c->column[i];
         for (uint64_t row = 0; row < c->n; row++) {
             const int is_late = row >= late && !test_below(t, 50);
-            uint64_t number = test_below(t, is_late ? x->values : (x->values + 1) / 2);
-            const uint64_t value = value_of(x, number);
-            memcpy((char *)x->data + row * bytes, &value, bytes);
-            if (x->nulls && row >= late / 2 && !test_below(t, 40)) {
-                const uint64_t any = test_random(t);
-                memcpy((char *)x->data + row * bytes, &any, bytes);
-                number = x->values;
-            } else {
-                x->valid[row / 8] |= (uint8_t)(1u << (row & 7));
-            }
-            c->key[row] = c->key[row] * (x->values + 1) + number;
+            const uint64_t number = test_below(t, is_late ? x->values : (x->values + 1) / 2);
+            put(t, c, i, row, number, x->nulls && row >= late / 2 && !test_below(t, 40));
         }
     }
 }
@@ -142,7 +144,9 @@ static void close_values(struct test *t, const struct close *c, cohort_frame *fr
     free(at);
 }
 
-static void close_add(struct test *t, struct close *c, cohort_context *context, cohort_factor *factor)
+/* Adds the rows, or only looks them up. */
+static void close_add(struct test *t, struct close *c, cohort_context *context, cohort_factor *factor,
+                      int finds)
 {
     static const char *const names[COLUMNS] = {"a", "b", "c"};
     cohort_array array[COLUMNS];
@@ -153,10 +157,10 @@ static void close_add(struct test *t, struct close *c, cohort_context *context, 
         array[i] = (cohort_array){names[i], types[c->column[i].type].type, 0, c->column[i].data,
                                   c->column[i].nulls ? c->column[i].valid : NULL};
     OK(t, cohort_frame_create(context, c->n, c->columns, array, &frame));
-    OK(t, cohort_factor_add(factor, frame, ids));
+    OK(t, finds ? cohort_factor_find(factor, frame, ids) : cohort_factor_add(factor, frame, ids));
     for (uint64_t row = 0; row < c->n; row++) {
         uint32_t *due = &c->id[c->key[row]];
-        if (*due == COHORT_NO_ID && is_a_key(c, c->key[row]))
+        if (!finds && *due == COHORT_NO_ID && is_a_key(c, c->key[row]))
             *due = (uint32_t)c->count++;
         REQUIREF(t, ids[row] == *due, "%u columns, row %llu of %llu, key %llu of %llu: id %u, not %u",
                  c->columns, (unsigned long long)row, (unsigned long long)c->n,
@@ -177,9 +181,9 @@ static void two_calls(struct test *t, struct close *c, cohort_context *context)
     OK(t, cohort_factor_create(context, c->columns, c->nulls_equal, &factor));
     const uint64_t from = late[test_below(t, 3)];
     close_fill(t, c, from);
-    close_add(t, c, context, factor);
+    close_add(t, c, context, factor, 0);
     close_fill(t, c, test_below(t, 2) ? n : 0);
-    close_add(t, c, context, factor);
+    close_add(t, c, context, factor, 0);
     cohort_factor_destroy(factor);
 }
 
@@ -236,6 +240,53 @@ static void close_types(struct test *t)
         c.column[0].nulls = i < all;
         c.column[0].low = (1ull << (8 * types[type].bytes - 1)) - 100;
         two_calls(t, &c, context);
+        close_end(&c);
+        cohort_context_destroy(context);
+    }
+}
+
+/* ---- what a factor does not know -------------------------------------------------------------------------- */
+
+#define SOME 80
+
+/* All columns have values number `from` to `to`. */
+static void known_fill(struct test *t, struct close *c, uint64_t from, uint64_t to)
+{
+    memset(c->key, 0, c->n * 8);
+    for (uint32_t i = 0; i < c->columns; i++)
+        for (uint64_t row = 0; row < c->n; row++)
+            put(t, c, i, row, from + test_below(t, to - from), c->column[i].nulls && !test_below(t, 20));
+}
+
+/* Three columns in one word, the last one's values so far apart that there is no table by word. The factor has
+ * seen some values in the middle: those below and above are no keys until they are added. */
+static void close_unknown(struct test *t)
+{
+    for (uint64_t round = 0; round < test_scale(t, 16, 32, 64); round++) {
+        struct close c;
+        cohort_factor *factor = NULL;
+        cohort_context *context = context_of(t, 1 + (unsigned)(round % 2), round % 4 == 3);
+        close_open(t, &c, 500 + test_below(t, 4000), 3, 1, 0);
+        free(c.id);
+        c.keys = (SOME + 1) * (SOME + 1) * (SOME + 1);
+        for (uint32_t i = 0; i < 3; i++) {
+            struct close_column *x = &c.column[i];
+            x->type =
+                i < 2 ? (unsigned)test_below(t, sizeof types / sizeof *types) : 6 + (unsigned)(round & 1);
+            x->values = SOME;
+            x->low = (1ull << (8 * types[x->type].bytes - 1)) - test_below(t, SOME);
+            x->step = i < 2 ? 1 : 1ull << 33;
+        }
+        c.id = room(c.keys * 4);
+        memset(c.id, 0xff, c.keys * 4);
+        OK(t, cohort_factor_create(context, 3, c.nulls_equal, &factor));
+        known_fill(t, &c, 30, 33 + test_below(t, 10));
+        close_add(t, &c, context, factor, 0);
+        known_fill(t, &c, 0, SOME);
+        close_add(t, &c, context, factor, 1);
+        close_add(t, &c, context, factor, 0);
+        close_add(t, &c, context, factor, 1);
+        cohort_factor_destroy(factor);
         close_end(&c);
         cohort_context_destroy(context);
     }
@@ -464,6 +515,7 @@ static void close_indices(struct test *t)
 
 const struct test_case test_cases[] = {{"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"types", close_types, TEST_ON_CPU | TEST_NO_CONTEXT},
+                                       {"unknown", close_unknown, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"strings", close_strings, 0},
                                        {"indices", close_indices, TEST_NO_CONTEXT},
                                        {NULL, NULL, 0}};
