@@ -109,7 +109,8 @@ typedef struct cohort_sets_source {
  * (cohort_sort), which takes workspace of about the input's size twice. COHORT_RANGE: a group that is not
  * below `sets`, a range whose last is below its first, offsets that fall or go beyond n, a blob's member +
  * base beyond the type. COHORT_TRUNCATED, COHORT_CORRUPT: a blob that is not what it should be; the message
- * tells which blob and which byte. *out is NULL then. */
+ * tells which blob and which byte. COHORT_OVERFLOW: more sets or chunks than a collection has, 2^48. *out is
+ * NULL then. */
 COHORT_API cohort_status cohort_sets_build(cohort_context *context, const cohort_sets_source *source,
                                            cohort_sets **out);
 /* NULL is allowed. Does not wait. */

@@ -223,6 +223,33 @@ static void ranges_turned(struct test *t)
     }
 }
 
+/* Ranges over all integers of 64 bits, each of another set: 2^16 of them are in 2^64 chunks, which a sum of
+ * 64 bits has for none; and one more, in few. */
+static void ranges_endless(struct test *t)
+{
+    const uint64_t many = 1u << 16;
+    struct column *firsts = column_new(t, many + 1, 8), *lasts = column_new(t, many + 1, 8);
+    struct column *groups = column_new(t, many + 1, 4);
+    for (uint64_t i = 0; i <= many; i++) {
+        column_put(firsts, i, 0);
+        column_put(lasts, i, i < many ? UINT64_MAX : 1000000);
+        column_put(groups, i, i);
+    }
+    for (uint64_t more = 0; more < 2; more++) {
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        cohort_sets *sets = NULL;
+        source.form = COHORT_FORM_RANGES;
+        source.type = COHORT_U64;
+        source.n = many + more;
+        source.members = column_send(firsts);
+        source.lasts = column_send(lasts);
+        source.groups = column_send(groups);
+        FAILS(t, t->context, cohort_sets_build(t->context, &source, &sets), COHORT_OVERFLOW,
+              more ? "source.n = 65537" : "source.n = 65536", "281474976710656 chunks");
+        REQUIRE(t, !sets);
+    }
+}
+
 const struct test_case test_cases[] = {
     {"looks", looks, TEST_EACH_MEMORY},
     {"looks_elsewhere", looks_elsewhere, TEST_EACH_MEMORY},
@@ -230,5 +257,6 @@ const struct test_case test_cases[] = {
     {"exports", exports, TEST_EACH_MEMORY},
     {"exports_elsewhere", exports_elsewhere, TEST_EACH_MEMORY},
     {"ranges_turned", ranges_turned, TEST_EACH_MEMORY},
+    {"ranges_endless", ranges_endless, TEST_EACH_MEMORY},
     {NULL, NULL, 0},
 };
