@@ -3,6 +3,8 @@
 #include "file.h"
 #include "sets.h"
 
+#include "cohort/device/set.h"
+
 #include <unistd.h>
 
 static void same_files(struct test *t, const char *a, const char *b)
@@ -229,6 +231,44 @@ static void lying(struct test *t)
     folder_end(t, &f);
 }
 
+/* A chunk whose runs of one member each take more than its members as an array would. All that is told of it
+ * is right, but nobody writes it so, and queries have no room for it. */
+static void runs_that_take_more(struct test *t)
+{
+    struct folder f = folder_new(t);
+    struct plains p = plains_new(1, 0);
+    uint64_t ids[5000], n = 0, before = 2047;
+    for (; n < 5000; n++)
+        ids[n] = 13 * n;
+    p.at[0] = plain_of(ids, n);
+    cohort_sets *sets = sets_of(t, &p, 0);
+    OK(t, cohort_sets_save(sets, f.file));
+    cohort_sets_destroy(sets);
+    struct bytes b = contents(t, f.file);
+    /* the parts of the directory, 128 bytes each, and the pool */
+    unsigned char *cards = b.data + 256 + 4 * 128, *counts = cards + 2 * 128, *pool = b.data + 256 + 8 * 128;
+    co_u64 place = co_place_make(CO_CHUNK_RUNS, (co_u32)before, 0), digest = ~0ull;
+    EQUAL(t, b.count, 256 + 8 * 128 + CO_CHUNK_BYTES);
+    memcpy(cards, (const co_u16[]){(co_u16)(before - 1)}, 2);
+    memcpy(cards + 128, &place, 8);
+    memcpy(counts + 8, &before, 8);
+    memcpy(counts + 128, &digest, 8);
+    for (uint64_t i = 0; i < 2048; i++) {
+        const co_u16 run[2] = {(co_u16)(32 * (i < before ? i : before - 1)), 0};
+        memcpy(pool + 4 * i, run, sizeof run);
+    }
+    memcpy(pool + CO_CHUNK_BYTES - 4, (const co_u16[2]){0, 0}, 4);
+    seal(t, f.file, &b, 3);
+    for (int way = LOAD; way < WAYS; way++) {
+        EQUAL(t, take(t, (enum way)way, f.file, &sets), COHORT_CORRUPT);
+        CHECK(t, !sets && strstr(cohort_message(t->context), "entry of chunk 0"));
+        cohort_sets_destroy(sets);
+    }
+    free(b.data);
+    plains_free(&p);
+    folder_end(t, &f);
+}
+
 /* Every byte altered in one bit: refused by whoever checks all; by who does not, refused or used without
  * harm. */
 static void altered(struct test *t)
@@ -368,6 +408,7 @@ const struct test_case test_cases[] = {
     {"cut", cut, 0},
     {"hostile", hostile, 0},
     {"lying", lying, TEST_ON_CPU},
+    {"runs that take more", runs_that_take_more, 0},
     {"arguments", arguments, 0},
     {NULL, NULL, 0},
 };
