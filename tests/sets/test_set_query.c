@@ -108,6 +108,14 @@ static void queries_refused(struct test *t)
     OK(t, cohort_sets_build(t->context, &source, &sets));
     sets_judge(t, sets, &due, "a build");
     cohort_sets_destroy(sets);
+    /* one of no sets, whose type is the source's */
+    cohort_sets_info info = COHORT_SETS_INFO_INIT;
+    source.n = 0;
+    source.type = COHORT_U64;
+    OK(t, cohort_sets_build(t->context, &source, &sets));
+    OK(t, cohort_sets_get_info(sets, &info));
+    CHECK(t, info.type == COHORT_U64 && !info.sets);
+    cohort_sets_destroy(sets);
     working_close(&a);
     working_close(&b);
 }
