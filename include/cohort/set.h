@@ -486,7 +486,7 @@ typedef struct cohort_set_info {
     uint64_t chunks, full;
     /* of the pool */
     uint64_t blocks, blocks_used;
-    /* of memory: all blocks, 4 bytes more for each, on a CPU context 28, or 24 of each chunk of a flat
+    /* of memory: all blocks, 4 bytes more for each, on a CPU context 132, or 128 of each chunk of a flat
      * set, 256, and the directory's nodes of 532 bytes: all that there can be, or at first 1,024 and one
      * for 16 blocks, and twice as many when they do not suffice */
     uint64_t bytes;
