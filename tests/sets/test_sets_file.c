@@ -269,6 +269,55 @@ static void runs_that_take_more(struct test *t)
     folder_end(t, &f);
 }
 
+/* A number of 16 bits of the members is another one. */
+static void one_wrong(struct test *t, const struct folder *f, struct bytes *b, uint64_t at, unsigned number)
+{
+    const unsigned char old[2] = {b->data[at], b->data[at + 1]};
+    cohort_sets *sets = NULL;
+    b->data[at] = (unsigned char)number;
+    b->data[at + 1] = (unsigned char)(number >> 8);
+    seal(t, f->file, b, 3);
+    for (int way = LOAD; way < WAYS; way++) {
+        const int checks = way != MAP || t->kind != TEST_CPU; /* where nothing is mapped it is loaded */
+        EQUAL(t, take(t, (enum way)way, f->file, &sets), checks ? COHORT_CORRUPT : COHORT_OK);
+        cohort_sets_destroy(sets);
+    }
+    memcpy(b->data + at, old, 2);
+}
+
+/* Members that are the same or fall, and each number behind the last one: with checksums that are right. */
+static void one_by_one(struct test *t)
+{
+    struct folder f = folder_new(t);
+    struct plains p = plains_new(3, 0);
+    uint64_t ids[100];
+    p.at[0] = plain_of((const uint64_t[]){5, 7, 9}, 3);
+    for (uint64_t i = 0; i < 17; i++)
+        ids[i] = 100 * i + 3;
+    p.at[1] = plain_of(ids, 17);
+    for (uint64_t i = 0; i < 100; i++)
+        ids[i] = 40 + i;
+    p.at[2] = plain_of(ids, 100);
+    cohort_sets *sets = sets_of(t, &p, 0);
+    goes_round(t, &f, sets, &p);
+    cohort_sets_destroy(sets);
+    struct bytes b = contents(t, f.file);
+    /* a list, and behind it an array of three units and runs of one, filled up to 128 bytes each */
+    const uint64_t list = b.count - 256, array = b.count - 128, runs = array + 48;
+    one_wrong(t, &f, &b, list + 4, 5);
+    one_wrong(t, &f, &b, list + 4, 4);
+    one_wrong(t, &f, &b, list + 4, 9);
+    for (uint64_t i = 1; i < 17; i++)
+        one_wrong(t, &f, &b, array + 2 * i, (unsigned)(100 * (i - 1) + 3));
+    for (uint64_t i = 17; i < 24; i++)
+        one_wrong(t, &f, &b, array + 2 * i, 1604);
+    for (uint64_t i = 1; i < 8; i++)
+        one_wrong(t, &f, &b, runs + 2 * i, 98);
+    free(b.data);
+    plains_free(&p);
+    folder_end(t, &f);
+}
+
 /* Every byte altered in one bit: refused by whoever checks all; by who does not, refused or used without
  * harm. */
 static void altered(struct test *t)
@@ -409,6 +458,7 @@ const struct test_case test_cases[] = {
     {"hostile", hostile, 0},
     {"lying", lying, TEST_ON_CPU},
     {"runs that take more", runs_that_take_more, 0},
+    {"one by one", one_by_one, 0},
     {"arguments", arguments, 0},
     {NULL, NULL, 0},
 };
