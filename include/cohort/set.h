@@ -109,7 +109,8 @@ typedef struct cohort_sets_source {
  * (cohort_sort), which takes workspace of about the input's size twice. COHORT_RANGE: a group that is not
  * below `sets`, a range whose last is below its first, offsets that fall or go beyond n, a blob's member +
  * base beyond the type. COHORT_TRUNCATED, COHORT_CORRUPT: a blob that is not what it should be; the message
- * tells which blob and which byte. *out is NULL then. */
+ * tells which blob and which byte. COHORT_OVERFLOW: more sets or chunks than a collection has, 2^48. *out is
+ * NULL then. */
 COHORT_API cohort_status cohort_sets_build(cohort_context *context, const cohort_sets_source *source,
                                            cohort_sets **out);
 /* NULL is allowed. Does not wait. */
@@ -485,7 +486,7 @@ typedef struct cohort_set_info {
     uint64_t chunks, full;
     /* of the pool */
     uint64_t blocks, blocks_used;
-    /* of memory: all blocks, 4 bytes more for each, on a CPU context 28, or 24 of each chunk of a flat
+    /* of memory: all blocks, 4 bytes more for each, on a CPU context 132, or 128 of each chunk of a flat
      * set, 256, and the directory's nodes of 532 bytes: all that there can be, or at first 1,024 and one
      * for 16 blocks, and twice as many when they do not suffice */
     uint64_t bytes;

@@ -177,7 +177,7 @@ cohort_status cohort_set_export(const cohort_set *set, cohort_sets_target *targe
     if (!set || !target)
         return context_fail(set ? set->context : NULL, COHORT_NULL, "cohort_set_export: %s is NULL",
                             set ? "target" : "set");
-    cohort_status status = set_collection(set->context, &source, 1, &sets);
+    cohort_status status = set_collection(set->context, &source, 1, set->state.view.wide, &sets);
     if (!status)
         status = cohort_sets_export(sets, target);
     cohort_sets_destroy(sets);

@@ -70,8 +70,10 @@ cohort_status set_list(const cohort_set *, uint64_t n, struct set_chunk *chunks)
 
 /* ---- between sets and collections ---------------------------------------------------------------------- */
 
-/* set_collection.c: working sets of one context and type as a collection, a set each. Waits. */
-cohort_status set_collection(cohort_context *context, cohort_set *const *sets, uint64_t n, cohort_sets **out);
+/* set_collection.c: working sets of one context and type as a collection, a set each. wide: of 64 bits, which
+ * no sets would not tell. Waits. */
+cohort_status set_collection(cohort_context *context, cohort_set *const *sets, uint64_t n, uint32_t wide,
+                             cohort_sets **out);
 
 /* cohort_sets_build of COHORT_FORM_WORKING: what the form has no use for is checked already. */
 cohort_status set_build(cohort_context *context, const cohort_sets_source *source, cohort_sets **out);

@@ -248,7 +248,7 @@ cohort_status set_change_by(cohort_set *set, const char *call, enum set_change_k
     cohort_sets *all = NULL;
     cohort_status status = set_pieces_by(by, call, &c.by);
     if (!status && comes_near(&c) && (!other || other > limit)) {
-        status = set_collection(set->context, &by, 1, &all);
+        status = set_collection(set->context, &by, 1, by->state.view.wide, &all);
         if (!status)
             status = check_limit(&c, all, 0);
         cohort_sets_destroy(all);

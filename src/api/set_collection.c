@@ -134,13 +134,13 @@ static cohort_status put_all(struct chunks *c, struct sets_rooms *rooms)
     return status ? status : backend->write(context, &step);
 }
 
-cohort_status set_collection(cohort_context *context, cohort_set *const *sets, uint64_t n, cohort_sets **out)
+cohort_status set_collection(cohort_context *context, cohort_set *const *sets, uint64_t n, uint32_t wide,
+                             cohort_sets **out)
 {
     struct sets_rooms rooms = sets_rooms_begin(context);
     struct sets_found f;
     struct chunks c = {.context = context, .found = &f, .n = n};
     cohort_sets *room = NULL;
-    uint32_t wide = n ? sets[0]->state.view.wide : 0;
     *out = NULL;
     memset(&f, 0, sizeof f);
     cohort_status status = list_all(&c, sets);
@@ -183,5 +183,5 @@ cohort_status set_build(cohort_context *context, const cohort_sets_source *d, co
                                 "%s: source.members[%llu] has members of %u bits, which source.type has not",
                                 call, (unsigned long long)i, sets[i]->state.view.wide ? 64u : 32u);
     }
-    return set_collection(context, sets, d->n, out);
+    return set_collection(context, sets, d->n, d->type == COHORT_U64, out);
 }

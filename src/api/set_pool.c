@@ -86,11 +86,12 @@ static uint64_t nodes_most(uint64_t chunks, uint32_t levels)
     return nodes;
 }
 
+/* With a limit of up to 2^32 all that there can be: a view of such a set stays. */
 static uint64_t nodes_first(const struct set_state *s, uint64_t blocks)
 {
-    uint64_t most = nodes_most(set_chunks_below(s->view.limit), s->view.levels);
+    const uint64_t chunks = set_chunks_below(s->view.limit), most = nodes_most(chunks, s->view.levels);
     uint64_t first = NODES_FIRST + blocks / NODES_BLOCKS;
-    return most < first ? most : first;
+    return most < first || chunks <= 1u << 16 ? most : first;
 }
 
 static void put_nodes(struct set_state *s, void *memory, uint64_t room)

@@ -21,9 +21,12 @@ struct build {
 
 /* Outcomes of steps, in the context's memory. */
 struct findings {
-    co_u64 greatest, bad;
+    co_u64 greatest, bad, far;
     co_u32 disorder, reserved;
 };
+
+/* Fewer ranges are never in 2^64 chunks. */
+#define FAR_RANGES (1u << 15)
 
 /* ---- checks -------------------------------------------------------------------------------------------- */
 
@@ -185,7 +188,7 @@ static cohort_status own(struct build *k, struct findings *at)
 {
     struct sets_step *s = &k->step;
     struct sets_rooms *rooms = &k->rooms;
-    struct findings f = {0, ~0ull, 0, 0};
+    struct findings f = {0, ~0ull, 0, 0, 0};
     cohort_status status = COHORT_OK;
     int copies = s->item == SETS_PACKED || s->item == SETS_RANGES || (s->item == SETS_WIDE && !s->wide);
     s->entries = (void *)(uintptr_t)s->members;
@@ -405,13 +408,29 @@ static cohort_status unite(struct build *k)
     return status;
 }
 
+/* Ranges of many sets can be in more chunks than 64 bits count: sums would be those of fewer. */
+static cohort_status check_far(const struct build *k, const struct findings *at)
+{
+    struct findings f = {0, 0, 0, 0, 0};
+    cohort_status status = k->step.far ? read_findings(k, at, &f) : COHORT_OK;
+    if (status || f.far <= SETS_MOST / SETS_FAR)
+        return status;
+    return batch_fail(&k->batch, COHORT_OVERFLOW,
+                      "the ranges of source.n = %llu are in more than %llu chunks of 2^16; a collection has "
+                      "at most so many",
+                      (unsigned long long)k->source.n, (unsigned long long)SETS_MOST);
+}
+
 /* The pieces of ranges, as items. */
-static cohort_status cut(struct build *k, uint64_t *items)
+static cohort_status cut(struct build *k, struct findings *at, uint64_t *items)
 {
     struct sets_step *s = &k->step;
     cohort_status status = sets_room(&k->rooms, s->n + 1, 8, &s->pieces);
+    s->far = s->wide && s->n >= FAR_RANGES ? &at->far : NULL;
     if (!status)
         status = sets_do(k->rooms.context, s, SETS_PIECES, s->n);
+    if (!status)
+        status = check_far(k, at);
     return status ? status : sets_sum(k->rooms.context, s->pieces, s->n, items);
 }
 
@@ -445,7 +464,7 @@ static cohort_status find(struct build *k, struct findings *at)
     if (!status && s->item == SETS_RANGES) {
         status = unite(k);
         if (!status)
-            status = cut(k, &items);
+            status = cut(k, at, &items);
     }
     if (status)
         return status;

@@ -114,15 +114,16 @@ static int word_is_right(const cohort_sets_view *v, const struct sets_counts *n,
     return 1;
 }
 
+/* Runs that take more than an array or a bitmap would are none that anybody writes: what a query makes room
+ * for does not hold them. */
 static int chunk_is_right(const cohort_sets_view *v, const struct sets_counts *n, co_u64 c)
 {
     co_u64 place = v->places[c], unit = co_place_unit(place);
     co_u32 kind = co_place_kind(place), entries = co_place_entries(place), card = v->cards[c] + 1u;
     int fits = kind == CO_CHUNK_ARRAY    ? entries == card && card <= SETS_ARRAY_MOST
                : kind == CO_CHUNK_BITMAP ? !entries && card > SETS_ARRAY_MOST && card < CO_CHUNK_IDS
-               : kind == CO_CHUNK_RUNS
-                   ? entries && entries <= SETS_RUNS_MOST && card >= entries && card < CO_CHUNK_IDS
-                   : !entries && card == CO_CHUNK_IDS;
+               : kind == CO_CHUNK_RUNS   ? entries && sets_kind(card, entries) == CO_CHUNK_RUNS
+                                         : !entries && card == CO_CHUNK_IDS;
     return fits && v->before[c + 1] - v->before[c] == card && unit <= n->units &&
            co_place_units(kind, entries) <= n->units - unit;
 }

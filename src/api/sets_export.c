@@ -139,6 +139,34 @@ static cohort_status fail_which(const struct export *k, uint64_t at)
                                (unsigned long long)k->take.view.sets);
 }
 
+#define SIZES_AT_ONCE 1024u
+
+/* A set may be asked for again and again: do all members that are asked for fit in 64 bits? Those of the
+ * collection do. */
+static cohort_status check_sum(const struct export *k)
+{
+    const struct sets_take *t = &k->take;
+    cohort_context *context = k->batch.context;
+    uint64_t all = 0, sum = 0, sizes[SIZES_AT_ONCE];
+    if (!t->which || k->target.form != COHORT_FORM_MEMBERS)
+        return COHORT_OK;
+    cohort_status status = sets_read(context, &all, t->view.before + t->view.chunks);
+    all += k->sets->counts.listed;
+    if (status || !all || t->n <= UINT64_MAX / all)
+        return status;
+    for (uint64_t at = 0, n; at < t->n && !status; at += n) {
+        n = t->n - at < SIZES_AT_ONCE ? t->n - at : SIZES_AT_ONCE;
+        status = context_copy(context, sizes, t->entries + at, n * sizeof *sizes);
+        for (uint64_t i = 0; i < n && !status; i++)
+            if (__builtin_add_overflow(sum, sizes[i], &sum))
+                return batch_fail(&k->batch, COHORT_OVERFLOW,
+                                  "target.n is %llu; the sets of target.which have more members than fit in "
+                                  "64 bits",
+                                  (unsigned long long)t->n);
+    }
+    return status;
+}
+
 /* Jobs and entries of the sets asked for. */
 static cohort_status measure(struct export *k, uint64_t *total)
 {
@@ -158,6 +186,8 @@ static cohort_status measure(struct export *k, uint64_t *total)
         status = sets_read(context, &bad, t->first_bad);
     if (!status && bad != UINT64_MAX)
         status = fail_which(k, bad);
+    if (!status)
+        status = check_sum(k);
     if (!status)
         status = sets_sum(context, t->jobs, t->n, &k->jobs);
     return status ? status : sets_sum(context, t->entries, t->n, total);

@@ -288,7 +288,8 @@ static cohort_status take_working(struct querying *k)
     const cohort_sets_query_desc *d = &k->desc;
     if (!d->working_count)
         return COHORT_OK;
-    cohort_status status = set_collection(k->batch.context, d->working, d->working_count, &k->working);
+    cohort_status status =
+        set_collection(k->batch.context, d->working, d->working_count, k->query.wide, &k->working);
     if (!status)
         k->query.view[k->query.collections - 1] = k->working->view;
     return status;

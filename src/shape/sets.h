@@ -135,7 +135,8 @@ CO_INLINE co_u64 sets_pairs(co_u64 chunks, co_u64 first, co_u64 last)
 
 /* ---- the steps ----------------------------------------------------------------------------------------- */
 
-#define SETS_REACH_TILE 1024u /* ranges that a warp takes at a time */
+#define SETS_REACH_TILE 1024u      /* ranges that a warp takes at a time */
+#define SETS_FAR        (1u << 24) /* chunks of a range */
 
 enum sets_step_kind {
     SETS_OWNERS, /* an entry: which set it belongs to, and the two put together */
@@ -184,6 +185,8 @@ struct sets_step {
     /* ranges */
     co_u64 *reach, *pieces; /* pieces: n + 1, then summed up */
     co_u64 *chain;          /* of REACH on a GPU: 1 + 3 a tile, cleared: what tiles tell each other */
+    /* PIECES: of ranges in SETS_FAR chunks or more, how many times so many, in all; NULL: the sum fits */
+    co_u64 *far;
     /* FLAGS */
     co_u32 *unique, *starts;
     co_u64 *unique_sums, *start_sums;
@@ -320,8 +323,10 @@ CO_INLINE void sets_unite(const struct sets_step *s, co_u64 i, co_u64 k, int apa
 /* PIECES, for range i. */
 CO_INLINE void sets_count_pieces(const struct sets_step *s, co_u64 i)
 {
-    co_write64(s->pieces + i,
-               (co_read64(s->lasts + i) >> CO_CHUNK_BITS) - (sets_member(s, i) >> CO_CHUNK_BITS) + 1);
+    co_u64 n = (co_read64(s->lasts + i) >> CO_CHUNK_BITS) - (sets_member(s, i) >> CO_CHUNK_BITS) + 1;
+    co_write64(s->pieces + i, n);
+    if (s->far && n >= SETS_FAR)
+        co_add64(s->far, n / SETS_FAR);
 }
 
 /* FLAGS, for item i of members: bit 0: it differs from the one before; bit 1: it begins a chunk; bit 2: it is

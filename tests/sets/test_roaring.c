@@ -371,6 +371,18 @@ static void refused(struct test *t)
     /* told wrong, but known to occur: the cardinality of runs */
     static const unsigned char told[] = {0x3b, 0x30, 0, 0, 1, 5, 0, 99, 0, 1, 0, 10, 0, 1, 0};
     OK(t, feed(t, told, sizeof told, COHORT_U32));
+    /* twelve containers of one member each, any of which is told to be elsewhere */
+    unsigned char places[8 + 12 * 10] = {0x3a, 0x30, 0, 0, 12};
+    for (unsigned k = 0; k < 12; k++) {
+        places[8 + 4 * k] = (unsigned char)k;
+        places[8 + 12 * 4 + 4 * k] = (unsigned char)(8 + 12 * 8 + 2 * k);
+    }
+    OK(t, feed(t, places, sizeof places, COHORT_U32));
+    for (unsigned k = 0; k < 12; k++) {
+        places[8 + 12 * 4 + 4 * k] ^= 2;
+        STATUS(t, feed(t, places, sizeof places, COHORT_U32), COHORT_CORRUPT);
+        places[8 + 12 * 4 + 4 * k] ^= 2;
+    }
     /* a bitmap of 8,192 bytes, and of 4,097 members as told but one */
     unsigned char bitmap[16 + 8192] = {0x3a, 0x30, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0x10, 16, 0, 0, 0};
     for (unsigned k = 0; k < 4097; k++)
@@ -490,10 +502,46 @@ static void beyond(struct test *t)
     }
 }
 
+/* Sets with members above 32 bits, behind ones below or alone, as blobs of 32 bits: none of such a set. */
+static void too_wide(struct test *t)
+{
+    static const uint64_t high = 1ull << 33;
+    struct plains p = plains_new(4, 1);
+    p.at[0] = plain_of((const uint64_t[]){5, 70000}, 2);
+    p.at[1] = plain_of((const uint64_t[]){5, UINT32_MAX}, 2);
+    p.at[2] = plain_of((const uint64_t[]){5, 70000, high}, 3);
+    p.at[3] = plain_of((const uint64_t[]){high, high + 70000}, 2);
+    cohort_sets *sets = sets_of(t, &p, 0);
+    for (uint64_t first = 0; first < 4; first++) {
+        struct column *which = column_new(t, 2, 8);
+        cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+        column_put(which, 0, 0);
+        column_put(which, 1, first);
+        target.form = COHORT_FORM_ROARING;
+        target.blob_type = COHORT_U32;
+        target.n = 2;
+        target.which = column_send(which);
+        if (first < 2)
+            OK(t, cohort_sets_export(sets, &target));
+        else
+            FAILS(t, t->context, cohort_sets_export(sets, &target), COHORT_RANGE, "set 1 of those asked for",
+                  "target.blob_type is");
+        column_drop(t, NULL);
+    }
+    cohort_sets_destroy(sets);
+    plains_free(&p);
+}
+
 const struct test_case test_cases[] = {
-    {"interchange", interchange, TEST_EACH_MEMORY}, {"moved", moved, TEST_EACH_MEMORY},
-    {"cut_and_altered", cut_and_altered, 0},        {"refused", refused, 0},
-    {"equal_neighbours", equal_neighbours, 0},      {"neighbouring_runs", neighbouring_runs, 0},
-    {"interchange_plain", interchange_plain, 0},    {"refused_plain", refused_plain, 0},
-    {"beyond", beyond, TEST_EACH_MEMORY},           {NULL, NULL, 0},
+    {"interchange", interchange, TEST_EACH_MEMORY},
+    {"moved", moved, TEST_EACH_MEMORY},
+    {"cut_and_altered", cut_and_altered, 0},
+    {"refused", refused, 0},
+    {"equal_neighbours", equal_neighbours, 0},
+    {"neighbouring_runs", neighbouring_runs, 0},
+    {"interchange_plain", interchange_plain, 0},
+    {"refused_plain", refused_plain, 0},
+    {"beyond", beyond, TEST_EACH_MEMORY},
+    {"too wide", too_wide, TEST_EACH_MEMORY},
+    {NULL, NULL, 0},
 };

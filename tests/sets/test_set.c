@@ -226,6 +226,35 @@ static void directory(struct test *t)
     working_close(&s);
 }
 
+/* Sets below 2^32 have all nodes that there can be, however few blocks: where the directory lies stays. */
+static void all_nodes(struct test *t)
+{
+    static const uint64_t most = (1 << 10) + (1 << 4) + 1, node = sizeof(struct co_set_node) + 4;
+    const uint64_t first = 0, last = UINT32_MAX,
+                   fixed = 256 + CO_CHUNK_BYTES + (t->kind == TEST_CPU ? 132 : 4);
+    for (int wide = 0; wide < 2; wide++) {
+        struct working s;
+        cohort_set_info info = COHORT_SET_INFO_INIT;
+        cohort_set_view before, after;
+        cohort_sets_source all = COHORT_SETS_SOURCE_INIT;
+        working_open(t, &s, wide, COHORT_SET_CHUNKS, 1ull << 32, 1);
+        OK(t, cohort_set_get_view(s.set, &before));
+        all.form = COHORT_FORM_RANGES;
+        all.type = wide ? COHORT_U64 : COHORT_U32;
+        all.n = 1;
+        all.members = &first;
+        all.lasts = &last;
+        if (t->kind != TEST_SIM) /* where 2^16 chunks take long */
+            OK(t, cohort_set_update(s.set, COHORT_SET_ADD, &all));
+        OK(t, cohort_set_get_view(s.set, &after));
+        OK(t, cohort_set_get_info(s.set, &info));
+        CHECK(t, before.nodes == after.nodes);
+        EQUAL(t, info.bytes, fixed + most * node);
+        EQUAL(t, info.full, t->kind != TEST_SIM ? 1 << 16 : 0);
+        working_close(&s);
+    }
+}
+
 /* ---- arguments ----------------------------------------------------------------------------------------- */
 
 static void options(struct test *t)
@@ -330,6 +359,7 @@ const struct test_case test_cases[] = {
     {"contains", contains, TEST_EACH_MEMORY},
     {"copies", copies, 0},
     {"directory", directory, 0},
+    {"all nodes", all_nodes, 0},
     {"options", options, 0},
     {"arguments", arguments, TEST_EACH_MEMORY},
     {NULL, NULL, 0},

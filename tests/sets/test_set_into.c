@@ -217,34 +217,44 @@ static void pools(struct test *t)
             tight(t, shared[i], 6);
 }
 
-/* The answer of sets that have members beyond the limit of the one that it goes into. */
-static void limits(struct test *t)
+/* The answer of two sets goes into one with a limit. beyond: bit i: side i has a member there. */
+static void into_limit(struct test *t, cohort_sets_op op, int beyond, int wide)
 {
     static const uint64_t limit = (3 << 16) + 100;
-    static const int side[2] = {0, 1}, listed[2] = {0, 0};
+    static const int side[2] = {0, 1};
+    const int from = (int)test_below(t, 3), listed[2] = {from == 1, from == 2};
+    struct trial x = {.sets = NULL};
+    for (int i = 0; i < 2; i++) {
+        const uint64_t at[3] = {7, 70000 + (uint64_t)i, limit - 1 + (uint64_t)(beyond >> i & 1)};
+        working_open(t, &x.side[i], wide, COHORT_SET_CHUNKS, 0, 8);
+        struct plain p = plain_of(at, 3);
+        OK(t, working_change(&x.side[i], COHORT_SET_ADD, &p));
+        working_change_due(&x.side[i], COHORT_SET_ADD, &p);
+        plain_free(&p);
+    }
+    struct plain p[2] = {x.side[0].due, x.side[1].due};
+    const struct plains both = {p, 2, wide};
+    x.sets = from ? sets_of(t, &both, 0) : NULL;
+    working_open(t, &x.third, wide, COHORT_SET_CHUNKS, limit, 8);
+    working_step(&x.third, COHORT_SET_ADD, 1, 1, 0, COHORT_OK);
+    const struct plain *operands[2] = {&p[0], &p[1]};
+    struct plain due = plain_row(op, 0, operands, 2);
+    const int fits = !due.n || due.at[due.n - 1] < limit;
+    STATUS(t, ask(t, &x, op, x.third.set, side, listed), fits ? COHORT_OK : COHORT_RANGE);
+    plain_free(fits ? &x.third.due : &due);
+    x.third.due = fits ? due : x.third.due;
+    working_judge(&x.third, "a limit");
+    cohort_sets_destroy(x.sets);
+    trial_end(t, &x);
+}
+
+/* Sets of 64 bits have no limit of their own. */
+static void limits(struct test *t)
+{
     for (int op = COHORT_SETS_AND; op <= COHORT_SETS_XOR; op++)
-        for (int beyond = 0; beyond < 4; beyond++) { /* bit i: side i has such a member */
-            struct trial x = {.sets = NULL};
-            for (int i = 0; i < 2; i++) {
-                const uint64_t at[3] = {7, 70000 + (uint64_t)i, limit - 1 + (uint64_t)(beyond >> i & 1)};
-                working_open(t, &x.side[i], 0, COHORT_SET_CHUNKS, 0, 8);
-                struct plain p = plain_of(at, 3);
-                OK(t, working_change(&x.side[i], COHORT_SET_ADD, &p));
-                working_change_due(&x.side[i], COHORT_SET_ADD, &p);
-                plain_free(&p);
-            }
-            working_open(t, &x.third, 0, COHORT_SET_CHUNKS, limit, 8);
-            working_step(&x.third, COHORT_SET_ADD, 1, 1, 0, COHORT_OK);
-            const struct plain *operands[2] = {&x.side[0].due, &x.side[1].due};
-            struct plain due = plain_row((cohort_sets_op)op, 0, operands, 2);
-            const int fits = !due.n || due.at[due.n - 1] < limit;
-            STATUS(t, ask(t, &x, (cohort_sets_op)op, x.third.set, side, listed),
-                   fits ? COHORT_OK : COHORT_RANGE);
-            plain_free(fits ? &x.third.due : &due);
-            x.third.due = fits ? due : x.third.due;
-            working_judge(&x.third, "a limit");
-            trial_end(t, &x);
-        }
+        for (int beyond = 0; beyond < 4; beyond++)
+            for (int wide = 0; wide < 2; wide++)
+                into_limit(t, (cohort_sets_op)op, beyond, wide);
 }
 
 /* ---- chunks of certain kinds --------------------------------------------------------------------------- */

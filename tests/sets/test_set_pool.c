@@ -441,6 +441,29 @@ static void in_place_tight(struct test *t)
     working_close(&b);
 }
 
+/* Rings go round many times, with few numbers; nodes far above the leaves come and go with these. */
+static void in_place_round_and_round(struct test *t)
+{
+    static const uint64_t keys[] = {5, 70, 1 << 20, (1 << 20) + 1, 1ull << 40, (1ull << 47) + 3};
+    struct working a, b;
+    working_open(t, &a, 1, COHORT_SET_CHUNKS, 0, 6);
+    working_open(t, &b, 1, COHORT_SET_CHUNKS, 0, 3);
+    for (uint64_t round = 0; round < test_scale(t, 20, test_size(t, 100, 20), test_size(t, 1000, 80));
+         round++) {
+        uint64_t at[3];
+        for (int i = 0; i < 3; i++)
+            at[i] = keys[test_below(t, 6)] << 16 | test_below(t, 2);
+        struct plain p = plain_of(at, 3), old = plain_copy(&b.due);
+        change(&b, COHORT_SET_REMOVE, &old);
+        change(&b, COHORT_SET_ADD, &p);
+        judge_two(&a, &b.due, &b, NULL, 0, round % 2 ? COHORT_SETS_AND : any_op(t));
+        plain_free(&p);
+        plain_free(&old);
+    }
+    working_close(&a);
+    working_close(&b);
+}
+
 /* Chunks of two sets that have nothing in common, or all, and one more: an answer takes blocks, and nodes
  * above them, in which nothing is left in the end. */
 static void in_vain(struct test *t)
@@ -498,6 +521,7 @@ const struct test_case test_cases[] = {
     {"in place, whole", in_place_whole, 0},
     {"in place, arrays", in_place_arrays, 0},
     {"in place, tight", in_place_tight, 0},
+    {"in place, round and round", in_place_round_and_round, 0},
     {"in vain", in_vain, 0},
     {NULL, NULL, 0},
 };

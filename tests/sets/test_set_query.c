@@ -108,11 +108,60 @@ static void queries_refused(struct test *t)
     OK(t, cohort_sets_build(t->context, &source, &sets));
     sets_judge(t, sets, &due, "a build");
     cohort_sets_destroy(sets);
+    /* one of no sets, whose type is the source's */
+    cohort_sets_info info = COHORT_SETS_INFO_INIT;
+    source.n = 0;
+    source.type = COHORT_U64;
+    OK(t, cohort_sets_build(t->context, &source, &sets));
+    OK(t, cohort_sets_get_info(sets, &info));
+    CHECK(t, info.type == COHORT_U64 && !info.sets);
+    cohort_sets_destroy(sets);
     working_close(&a);
     working_close(&b);
 }
 
 /* ---- arguments ----------------------------------------------------------------------------------------- */
+
+/* One thing wrong with a query of two working sets, which is answered at once where nothing is. */
+static void query_of_two_refused(struct test *t, struct working *s)
+{
+    static const uint64_t members[2] = {0, 1};
+    struct working other;
+    working_open(t, &other, 0, COHORT_SET_CHUNKS, 100, 0);
+    struct plain five = plain_of((const uint64_t[]){5}, 1);
+    OK(t, working_change(&other, COHORT_SET_ADD, &five));
+    working_change_due(&other, COHORT_SET_ADD, &five);
+    plain_free(&five);
+    cohort_set *const working[2] = {s->set, other.set};
+    cohort_sets_query_desc good = COHORT_SETS_QUERY_INIT, d;
+    good.op = COHORT_SETS_AND;
+    good.working = working;
+    good.working_count = 2;
+    good.rows = 1;
+    good.arity = 2;
+    good.members = members;
+    good.into = other.set;
+#define BAD(spoil, status, word)                                                     \
+    do {                                                                             \
+        d = good;                                                                    \
+        spoil;                                                                       \
+        FAILS(t, t->context, cohort_sets_query(t->context, &d), status, word, NULL); \
+        working_judge(&other, "refused");                                            \
+    } while (0)
+    BAD(d.size = 1, COHORT_BAD_STRUCT, "desc");
+    BAD(d.rows = 2, COHORT_RANGE, "desc.rows");
+    BAD(d.least = 1, COHORT_RANGE, "desc.least");
+    BAD(d.first_most = 1, COHORT_NULL, "desc.first");
+    BAD(d.members = NULL, COHORT_NULL, "desc.members");
+    BAD(d.members = (const uint64_t *)(const void *)((const char *)members + 4), COHORT_BAD_POINTER,
+        "desc.members");
+    BAD(d.working_count = 1, COHORT_RANGE, "desc.members[1]");
+    BAD(d.working_count = 9, COHORT_RANGE, "desc.working_count");
+    BAD(d.collections_count = 1, COHORT_NULL, "desc.collections");
+    BAD(d.each = 3, COHORT_RANGE, "desc.each");
+#undef BAD
+    working_close(&other);
+}
 
 static void query_arguments(struct test *t)
 {
@@ -143,6 +192,7 @@ static void query_arguments(struct test *t)
     d.into = NULL;
     d.each = 1;
     FAILS(t, t->context, cohort_sets_query(t->context, &d), COHORT_RANGE, "desc.each", "1");
+    query_of_two_refused(t, &s);
     working_close(&s);
     working_close(&wide);
 }

@@ -211,6 +211,34 @@ static void few_values(struct test *t)
     }
 }
 
+/* Sets with chunks that have the values all, and lists that stand behind some of them: a warp takes 32
+ * chunks at a time. */
+static void lists_between(struct test *t)
+{
+    static const uint64_t behind[] = {0, 1, 15, 30, 31, 32, 61, 62, 63, 69};
+    enum { LARGE = 70, LISTS = sizeof behind / sizeof behind[0] };
+    struct asked a = {.p = plains_new(LARGE + LISTS, (int)test_below(t, 2))};
+    uint64_t at[18], s = 0, k = 0;
+    for (uint64_t i = 0; i < 18; i++)
+        at[i] = 66560 + i;
+    for (uint64_t large = 0; large < LARGE; large++) {
+        a.p.at[s++] = plain_of(at, 18);
+        if (k < LISTS && behind[k] == large) {
+            a.p.at[s++] = plain_of(at, 2);
+            k++;
+        }
+    }
+    a.sets = sets_of(t, &a.p, 0);
+    draw_values(t, &a, 3);
+    for (uint64_t i = 0; i < 3; i++)
+        column_put(a.values, i, at[i]);
+    free(a.offsets);
+    free(a.due);
+    due_of(&a);
+    ask_all(t, &a);
+    asked_end(&a);
+}
+
 /* Nothing asked, no sets, sets without members, the least and the greatest of 64 bits. */
 static void edges(struct test *t)
 {
@@ -371,6 +399,7 @@ const struct test_case test_cases[] = {
     {"any_sets", any_sets, TEST_EACH_MEMORY},
     {"tiny_sets", tiny_sets, TEST_EACH_MEMORY},
     {"few_values", few_values, TEST_EACH_MEMORY},
+    {"lists_between", lists_between, TEST_EACH_MEMORY},
     {"edges", edges, TEST_EACH_MEMORY},
     {"index_is_counted", index_is_counted, TEST_COUNTED},
     {"of_files", of_files, 0},

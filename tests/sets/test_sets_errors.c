@@ -2,6 +2,8 @@
  * sets that the collection has not, fields that the kind has no use for. Nothing is written then. */
 #include "sets.h"
 
+#include "api/sets.h"
+
 #define SETS 5
 #define N    6
 
@@ -198,6 +200,36 @@ static void exports_elsewhere(struct test *t)
     asked_end(&a);
 }
 
+/* A set asked for so often that its members are more than 64 bits count. What is told of its one chunk makes
+ * it that large. */
+static void exports_too_much(struct test *t)
+{
+    const uint64_t first = 0, last = 65535;
+    struct column *which = column_new(t, 3, 8);
+    cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+    cohort_sets_target target = COHORT_SETS_TARGET_INIT;
+    cohort_sets *sets = NULL;
+    for (uint64_t i = 0; i < 3; i++)
+        column_put(which, i, 0);
+    source.form = COHORT_FORM_RANGES;
+    source.type = COHORT_U64;
+    source.n = 1;
+    source.members = &first;
+    source.lasts = &last;
+    OK(t, cohort_sets_build(t->context, &source, &sets));
+    co_u64 *before = (co_u64 *)(uintptr_t)sets->view.before + 1;
+    *before = 1ull << 63;
+    target.which = column_send(which);
+    target.n = 1;
+    OK(t, cohort_sets_export(sets, &target));
+    EQUAL(t, target.total, *before);
+    for (target.n = 2; target.n < 4; target.n++)
+        FAILS(t, t->context, cohort_sets_export(sets, &target), COHORT_OVERFLOW, "target.n is",
+              "more members than fit in 64 bits");
+    *before = last + 1;
+    cohort_sets_destroy(sets);
+}
+
 /* A range that ends before it begins: the first such one is told, and what it is, in both types. */
 static void ranges_turned(struct test *t)
 {
@@ -223,12 +255,43 @@ static void ranges_turned(struct test *t)
     }
 }
 
+/* Ranges over all integers of 64 bits, each of another set: 2^16 of them are in 2^64 chunks, which a sum of
+ * 64 bits has for none; and one more, in few. */
+static void ranges_endless(struct test *t)
+{
+    const uint64_t many = 1u << 16;
+    struct column *firsts = column_new(t, many + 1, 8), *lasts = column_new(t, many + 1, 8);
+    struct column *groups = column_new(t, many + 1, 4);
+    for (uint64_t i = 0; i <= many; i++) {
+        column_put(firsts, i, 0);
+        column_put(lasts, i, i < many ? UINT64_MAX : 1000000);
+        column_put(groups, i, i);
+    }
+    for (uint64_t more = 0; more < 2; more++) {
+        cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
+        cohort_sets *sets = NULL;
+        if (!test_drawn(t, more, test_size(t, 1, 2)))
+            continue;
+        source.form = COHORT_FORM_RANGES;
+        source.type = COHORT_U64;
+        source.n = many + more;
+        source.members = column_send(firsts);
+        source.lasts = column_send(lasts);
+        source.groups = column_send(groups);
+        FAILS(t, t->context, cohort_sets_build(t->context, &source, &sets), COHORT_OVERFLOW,
+              more ? "source.n = 65537" : "source.n = 65536", "281474976710656 chunks");
+        REQUIRE(t, !sets);
+    }
+}
+
 const struct test_case test_cases[] = {
     {"looks", looks, TEST_EACH_MEMORY},
     {"looks_elsewhere", looks_elsewhere, TEST_EACH_MEMORY},
     {"queries", queries, TEST_EACH_MEMORY},
     {"exports", exports, TEST_EACH_MEMORY},
     {"exports_elsewhere", exports_elsewhere, TEST_EACH_MEMORY},
+    {"exports_too_much", exports_too_much, TEST_ON_CPU},
     {"ranges_turned", ranges_turned, TEST_EACH_MEMORY},
+    {"ranges_endless", ranges_endless, 0},
     {NULL, NULL, 0},
 };

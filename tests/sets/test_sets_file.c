@@ -3,6 +3,8 @@
 #include "file.h"
 #include "sets.h"
 
+#include "cohort/device/set.h"
+
 #include <unistd.h>
 
 static void same_files(struct test *t, const char *a, const char *b)
@@ -229,6 +231,93 @@ static void lying(struct test *t)
     folder_end(t, &f);
 }
 
+/* A chunk whose runs of one member each take more than its members as an array would. All that is told of it
+ * is right, but nobody writes it so, and queries have no room for it. */
+static void runs_that_take_more(struct test *t)
+{
+    struct folder f = folder_new(t);
+    struct plains p = plains_new(1, 0);
+    uint64_t ids[5000], n = 0, before = 2047;
+    for (; n < 5000; n++)
+        ids[n] = 13 * n;
+    p.at[0] = plain_of(ids, n);
+    cohort_sets *sets = sets_of(t, &p, 0);
+    OK(t, cohort_sets_save(sets, f.file));
+    cohort_sets_destroy(sets);
+    struct bytes b = contents(t, f.file);
+    /* the parts of the directory, 128 bytes each, and the pool */
+    unsigned char *cards = b.data + 256 + 4 * 128, *counts = cards + 2 * 128, *pool = b.data + 256 + 8 * 128;
+    co_u64 place = co_place_make(CO_CHUNK_RUNS, (co_u32)before, 0), digest = ~0ull;
+    EQUAL(t, b.count, 256 + 8 * 128 + CO_CHUNK_BYTES);
+    memcpy(cards, (const co_u16[]){(co_u16)(before - 1)}, 2);
+    memcpy(cards + 128, &place, 8);
+    memcpy(counts + 8, &before, 8);
+    memcpy(counts + 128, &digest, 8);
+    for (uint64_t i = 0; i < 2048; i++) {
+        const co_u16 run[2] = {(co_u16)(32 * (i < before ? i : before - 1)), 0};
+        memcpy(pool + 4 * i, run, sizeof run);
+    }
+    memcpy(pool + CO_CHUNK_BYTES - 4, (const co_u16[2]){0, 0}, 4);
+    seal(t, f.file, &b, 3);
+    for (int way = LOAD; way < WAYS; way++) {
+        EQUAL(t, take(t, (enum way)way, f.file, &sets), COHORT_CORRUPT);
+        CHECK(t, !sets && strstr(cohort_message(t->context), "entry of chunk 0"));
+        cohort_sets_destroy(sets);
+    }
+    free(b.data);
+    plains_free(&p);
+    folder_end(t, &f);
+}
+
+/* A number of 16 bits of the members is another one. */
+static void one_wrong(struct test *t, const struct folder *f, struct bytes *b, uint64_t at, unsigned number)
+{
+    const unsigned char old[2] = {b->data[at], b->data[at + 1]};
+    cohort_sets *sets = NULL;
+    b->data[at] = (unsigned char)number;
+    b->data[at + 1] = (unsigned char)(number >> 8);
+    seal(t, f->file, b, 3);
+    for (int way = LOAD; way < WAYS; way++) {
+        const int checks = way != MAP || t->kind != TEST_CPU; /* where nothing is mapped it is loaded */
+        EQUAL(t, take(t, (enum way)way, f->file, &sets), checks ? COHORT_CORRUPT : COHORT_OK);
+        cohort_sets_destroy(sets);
+    }
+    memcpy(b->data + at, old, 2);
+}
+
+/* Members that are the same or fall, and each number behind the last one: with checksums that are right. */
+static void one_by_one(struct test *t)
+{
+    struct folder f = folder_new(t);
+    struct plains p = plains_new(3, 0);
+    uint64_t ids[100];
+    p.at[0] = plain_of((const uint64_t[]){5, 7, 9}, 3);
+    for (uint64_t i = 0; i < 17; i++)
+        ids[i] = 100 * i + 3;
+    p.at[1] = plain_of(ids, 17);
+    for (uint64_t i = 0; i < 100; i++)
+        ids[i] = 40 + i;
+    p.at[2] = plain_of(ids, 100);
+    cohort_sets *sets = sets_of(t, &p, 0);
+    goes_round(t, &f, sets, &p);
+    cohort_sets_destroy(sets);
+    struct bytes b = contents(t, f.file);
+    /* a list, and behind it an array of three units and runs of one, filled up to 128 bytes each */
+    const uint64_t list = b.count - 256, array = b.count - 128, runs = array + 48;
+    one_wrong(t, &f, &b, list + 4, 5);
+    one_wrong(t, &f, &b, list + 4, 4);
+    one_wrong(t, &f, &b, list + 4, 9);
+    for (uint64_t i = 1; i < 17; i++)
+        one_wrong(t, &f, &b, array + 2 * i, (unsigned)(100 * (i - 1) + 3));
+    for (uint64_t i = 17; i < 24; i++)
+        one_wrong(t, &f, &b, array + 2 * i, 1604);
+    for (uint64_t i = 1; i < 8; i++)
+        one_wrong(t, &f, &b, runs + 2 * i, 98);
+    free(b.data);
+    plains_free(&p);
+    folder_end(t, &f);
+}
+
 /* Every byte altered in one bit: refused by whoever checks all; by who does not, refused or used without
  * harm. */
 static void altered(struct test *t)
@@ -368,6 +457,8 @@ const struct test_case test_cases[] = {
     {"cut", cut, 0},
     {"hostile", hostile, 0},
     {"lying", lying, TEST_ON_CPU},
+    {"runs that take more", runs_that_take_more, 0},
+    {"one by one", one_by_one, 0},
     {"arguments", arguments, 0},
     {NULL, NULL, 0},
 };
