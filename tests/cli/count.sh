@@ -227,6 +227,13 @@ if [ -e /dev/full ]; then
         judge "cohort $what to a full disk: exit status 1" test $? -eq 1 -a "$(wc -l <said)" -eq 1
     done
 fi
+# Without the standard streams no message gets into a file instead, nor a file's bytes into another.
+"$raw" count --device "$device" --kmer 11 --stats --out closed.tsv b.fa <&- >&- 2>&-
+judge "standard streams that are closed: the output is whole" test $? -eq 0 -a "$(cmp closed.tsv expected)" = ''
+"$raw" count --device "$device" --kmer 11 --out closed.tsv --spectrum - b.fa >&- 2>said
+judge "standard output that is closed" test $? -eq 1 -a "$(cat said)" = \
+    'cohort count: --spectrum -: cannot write: Bad file descriptor'
+rm -f closed.tsv
 count --kmer 11 b.fa 2>said >/dev/null
 judge "no progress bar without a terminal" test ! -s said
 if command -v script >/dev/null 2>&1; then
