@@ -3,6 +3,7 @@
 import collections.abc
 import copy
 import gc
+import itertools
 import pickle
 import weakref
 
@@ -251,3 +252,21 @@ def test_what_dlpack_refuses():
         lc.sort(Gpu())
     with pytest.raises(lc.UnsupportedError, match="keys: lies .* cannot be used here"):
         lc.MultiMap(Gpu(), [1, 2, 3])
+
+
+def test_lists_of_booleans():
+    for values in ([True, False, True], (True, False, True)):
+        assert lc.unique(values).type == "bool" and lc.unique(values).tolist() == [False, True]
+        assert lc.compact([4, 5, 6], values).tolist() == [4, 6]
+        assert lc.Set(values).members().tolist() == [0, 2]
+    assert lc.sort([True, 2]).tolist() == [1, 2] and lc.sort([True, 2]).type == "int64"
+    assert lc.compact([], []).tolist() == []
+    with pytest.raises(TypeError, match="mask: must be of type bool, not int64"):
+        lc.compact([4, 5], [1, 0])
+    with pytest.raises(ValueError, match="mask: "):
+        lc.compact([4, 5], [])
+
+
+@pytest.mark.parametrize("values", list(itertools.permutations([2**63, 1.5, 3])))
+def test_integers_beside_floats_in_any_order(values):
+    assert lc.sort(values).tolist() == [1.5, 3.0, 2.0**63]

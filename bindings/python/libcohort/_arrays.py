@@ -91,18 +91,30 @@ def _is_buffer(values: Any) -> bool:
     return True
 
 
-def _of_list(values: Any, argument: str) -> _array.array[Any]:
+def _of_list(values: Any, argument: str) -> Any:
+    """Booleans alone are booleans. Integers with floats among them are floats, in whatever order they come."""
+    if len(values) and all(type(value) is bool for value in values):
+        return memoryview(bytes(values)).cast("?")
     try:
-        try:
-            return _array.array("q", values)
-        except OverflowError:
-            return _array.array("Q", values)
-        except TypeError:
-            return _array.array("d", values)
+        if not any(isinstance(value, float) for value in values):
+            return _of_integers(values)
+    except TypeError:
+        pass
+    except OverflowError:
+        raise OverflowError(f"{argument}: a number does not fit in 64 bits") from None
+    try:
+        return _array.array("d", values)
     except OverflowError:
         raise OverflowError(f"{argument}: a number does not fit in 64 bits") from None
     except TypeError:
         raise TypeError(f"{argument}: a list of numbers is due") from None
+
+
+def _of_integers(values: Any) -> _array.array[Any]:
+    try:
+        return _array.array("q", values)
+    except OverflowError:
+        return _array.array("Q", values)
 
 
 def common(a: int, b: int) -> int:
