@@ -270,3 +270,14 @@ def test_lists_of_booleans():
 @pytest.mark.parametrize("values", list(itertools.permutations([2**63, 1.5, 3])))
 def test_integers_beside_floats_in_any_order(values):
     assert lc.sort(values).tolist() == [1.5, 3.0, 2.0**63]
+
+
+def test_masked_arrays():
+    plain, masked = (np.ma.array([3, 1, 2], mask=mask) for mask in ([0, 0, 0], [0, 1, 0]))
+    assert lc.sort(plain).tolist() == [1, 2, 3]
+    for call in (lc.sort, lc.unique, lc.Map, lc.Set, lc.Column, lambda a: lc.Table({"a": a})):
+        with pytest.raises(ValueError, match="has masked elements: fill or drop them first"):
+            call(masked)
+    assert lc.Column(np.ma.array(["a", "b"], mask=[0, 1])).tolist() == ["a", None]
+    with pytest.raises(ValueError, match="values: has masked elements"):
+        lc.factorize(np.ma.array(np.array([1, 2], "M8[D]"), mask=[0, 1]))

@@ -59,6 +59,7 @@ def _take_other(values: Any, argument: str, where: _gpu.Where) -> tuple[_core.Ar
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
         _core.set_numpy(numpy)
+        check_mask(values, argument, numpy)
         return view_numpy(values, argument, numpy), numpy
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None
@@ -71,6 +72,12 @@ def _take_other(values: Any, argument: str, where: _gpu.Where) -> tuple[_core.Ar
 
 
 _core.set_taker(_take_other)
+
+
+def check_mask(values: Any, argument: str, numpy: Any) -> None:
+    """A buffer would tell nothing of what is masked."""
+    if type(values) is not numpy.ndarray and numpy.ma.is_masked(values):
+        raise ValueError(f"{argument}: has masked elements: fill or drop them first")
 
 
 def view_numpy(values: Any, argument: str, numpy: Any) -> _core.Array:

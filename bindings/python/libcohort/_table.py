@@ -10,7 +10,7 @@ import sys
 from typing import Any, Iterator, Mapping, Sequence
 
 from . import _core, _gpu
-from ._arrays import I64, take_in, view_numpy
+from ._arrays import I64, check_mask, take_in, view_numpy
 from ._context import current
 from ._gpu import Where
 
@@ -115,6 +115,8 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
         _core.set_numpy(numpy)
+        if values.dtype.kind not in "OUST":  # of which masked ones come as None
+            check_mask(values, argument, numpy)
         try:
             return _core.view(values, argument), numpy
         except (TypeError, ValueError):
