@@ -285,3 +285,16 @@ def test_run_that_is_wrong():
     ):
         with pytest.raises(error):
             wrong()
+
+
+def test_booleans():
+    """As keys and as values: the value of keys that are not there is False if none is given."""
+    flags = np.array([True, False])
+    m = lc.Map([1, 2], flags)
+    assert m[1] is True and m[[2, 1]].tolist() == [False, True] and m.get([1, 3]).tolist() == [True, False]
+    assert m.get([2, 3], default=True).tolist() == [False, True] and m.insert([3], [True]) == 1 and m[3] is True
+    assert m.run(["find", "assign"], [1, 9], [False, True])[0].tolist() == [True, False] and m[9] is True
+    with pytest.raises(TypeError, match="default: int64 cannot be taken for bool"):
+        m.get([1], default=2)
+    of_flags = lc.Map(flags, [5, 6])
+    assert of_flags[True] == 5 and False in of_flags and of_flags.get([False]).tolist() == [6]

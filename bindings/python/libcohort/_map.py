@@ -8,6 +8,7 @@ from typing import Any, Iterator
 
 from . import _core
 from ._arrays import (
+    BOOL,
     BYTES,
     CODES,
     F32,
@@ -59,6 +60,11 @@ def _code(name: str, argument: str) -> int:
         return CODES[str(name)]
     except KeyError:
         raise ValueError(f"{argument}: must be one of {', '.join(CODES)}, not {name!r}") from None
+
+
+def missing_of(value: Any, code: int) -> Any:
+    """The value of keys that are not there: 0, which is the default of calls, is False among booleans."""
+    return False if code == BOOL and type(value) is int and not value else value
 
 
 def _allow(codes: Any, value: int) -> None:
@@ -233,7 +239,7 @@ class Map:
         """The same of the value of keys that are not there, which mostly is the same from call to call."""
         known = self._missing
         if known is None or known[0] is not value:
-            known = value, self._one(value, "default")
+            known = value, self._one(missing_of(value, self._value), "default")
             self._missing = known if isinstance(value, (int, float)) else None
         return known[1]
 
