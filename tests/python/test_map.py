@@ -298,3 +298,14 @@ def test_booleans():
         m.get([1], default=2)
     of_flags = lc.Map(flags, [5, 6])
     assert of_flags[True] == 5 and False in of_flags and of_flags.get([False]).tolist() == [6]
+
+
+@pytest.mark.parametrize("layout", ["pages", "lines"])
+def test_keys_and_values_fit_together(layout):
+    """Also where several threads take them out of the table."""
+    with lc.device("cpu", threads=4):
+        keys = np.random.default_rng(1).permutation(300_000).astype("int32")
+        m = lc.Map(keys, keys * 3.0, layout=layout)
+        for _ in range(10):
+            assert np.array_equal(m.keys() * 3.0, m.values()) and (np.array(list(m)) * 3.0 == m.values()).all()
+        assert m.keys().dtype == "int32" and len(m.keys()) == 300_000
