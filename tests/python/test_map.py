@@ -309,3 +309,12 @@ def test_keys_and_values_fit_together(layout):
         for _ in range(10):
             assert np.array_equal(m.keys() * 3.0, m.values()) and (np.array(list(m)) * 3.0 == m.values()).all()
         assert m.keys().dtype == "int32" and len(m.keys()) == 300_000
+
+
+@pytest.mark.parametrize("type", ["int8", "uint32", "int64", "float32", "float64", "bool"])
+def test_numbers_of_numpy_are_keys_and_values(type):
+    keys = np.array([0, 1], type)
+    m, many = lc.Map(keys, keys), lc.MultiMap(keys, keys)
+    assert dict(m) == {0: 0, 1: 1} and all(k in m and k in many for k in keys)
+    assert m.get(keys[1]) == 1 and many.count(keys[1]) == 1 and many[keys[1]].tolist() == [1]
+    assert m.assign(keys, keys[1]) == 0 and m[keys[0]] == 1

@@ -100,8 +100,10 @@ def _is_buffer(values: Any) -> bool:
 
 def _of_list(values: Any, argument: str) -> Any:
     """Booleans alone are booleans. Integers with floats among them are floats, in whatever order they come."""
-    if len(values) and all(type(value) is bool for value in values):
-        return memoryview(bytes(values)).cast("?")
+    numpy = sys.modules.get("numpy")
+    kinds = bool if numpy is None else (bool, numpy.bool_)
+    if len(values) and all(isinstance(value, kinds) for value in values):
+        return memoryview(bytes(map(bool, values))).cast("?")
     try:
         if not any(isinstance(value, float) for value in values):
             return _of_integers(values)
