@@ -305,6 +305,8 @@ static void bad_enumerators(struct test *t)
             BAD(cohort_map_merge(map, other, (cohort_op)ops[i]), COHORT_RANGE, "rule", text);
     }
     BAD(cohort_map_merge(map, other, COHORT_OP_COUNT), COHORT_RANGE, "rule", "10");
+    if (!g.v)
+        BAD(cohort_map_merge(map, other, COHORT_OP_ADD), COHORT_RANGE, "rule", "4");
     BAD(cohort_map_merge(map, map, COHORT_OP_INSERT), COHORT_RANGE, "from", NULL);
     cohort_map_destroy(other);
     if (!g.v) {
