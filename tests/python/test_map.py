@@ -318,3 +318,25 @@ def test_numbers_of_numpy_are_keys_and_values(type):
     assert dict(m) == {0: 0, 1: 1} and all(k in m and k in many for k in keys)
     assert m.get(keys[1]) == 1 and many.count(keys[1]) == 1 and many[keys[1]].tolist() == [1]
     assert m.assign(keys, keys[1]) == 0 and m[keys[0]] == 1
+
+
+@pytest.mark.parametrize("value", ["float64", "int8"])
+def test_merging_adds_integers_of_32_bits_and_more_alone(value):
+    one, other = (lc.Map(np.array([1]), np.array([3], value)) for _ in range(2))
+    with pytest.raises(TypeError, match="add: values must be integers of 32 or 64 bits"):
+        one.merge(other, "add")
+    assert one[1] == 3
+
+
+def test_the_key_that_is_missing_is_named():
+    with pytest.raises(KeyError) as error:
+        lc.Map([1], [5])[[1, 2, 3]]
+    assert error.value.args == (2,)
+
+
+@pytest.mark.parametrize("kind", [lc.Map, lc.MultiMap])
+def test_each_call_has_its_own_default(kind):
+    m = kind([1], [2.5])
+    for default in (0.0, -0.0, 7.0, -0.0, 0.0):
+        got = np.asarray(m.get([9], default=default))
+        assert got[0] == default and np.signbit(got[0]) == np.signbit(default)
