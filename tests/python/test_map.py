@@ -340,3 +340,16 @@ def test_each_call_has_its_own_default(kind):
     for default in (0.0, -0.0, 7.0, -0.0, 0.0):
         got = np.asarray(m.get([9], default=default))
         assert got[0] == default and np.signbit(got[0]) == np.signbit(default)
+
+
+def test_a_copy_answers_as_the_map():
+    m = lc.Map(np.array([1, 2]), np.array([3, 4])).copy()
+    assert all(type(a) is np.ndarray for a in (*m.items(), m.keys(), m.values()))
+    assert type(lc.MultiMap(np.array([1]), np.array([3])).copy().keys()) is np.ndarray
+
+
+def test_keys_of_lines_that_are_floats():
+    keys = np.array([1.5, -0.0, np.nan], "float32")
+    m = lc.Map(keys, layout="lines")
+    assert len(m) == 3 and m.contains(np.array([0.0, np.nan, 2.5], "float32")).tolist() == [True, True, False]
+    assert m.keys().dtype == "float32"
