@@ -1,5 +1,9 @@
 /* The command line: finds the command, prints its help or its fault, and sets the exit status. */
+#define _XOPEN_SOURCE 700
+
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "output.h"
@@ -68,9 +72,19 @@ static int print(const char *text, const char *more)
     return CLI_FAILED;
 }
 
+/* In place of a standard stream that is closed the first file that is opened would come, and messages would
+ * be written into that. What is put there instead fails when it is used. */
+static void streams_hold(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return;
+}
+
 int main(int argc, char **argv)
 {
     static fault fault;
+    streams_hold();
     if (argc < 2) {
         fputs(help, stderr);
         return CLI_BAD_INPUT;

@@ -5,8 +5,8 @@
 #include "backend/lines.h"
 
 /* Who may change a map: whoever has it; nobody by way of it, since its table is another map's; nobody, since
- * it is a file's. */
-enum map_reader_kind { MAP_CHANGES = 0, MAP_READS_OTHER, MAP_READS_FILE };
+ * it is a file's; nobody, since the table was another's, and one of its own was made for a call. */
+enum map_reader_kind { MAP_CHANGES = 0, MAP_READS_OTHER, MAP_READS_FILE, MAP_READS_OWN };
 
 struct cohort_map {
     cohort_context *context;

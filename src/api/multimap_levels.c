@@ -77,8 +77,8 @@ static void parts_end(cohort_context *context, struct parts *p)
 
 /* ---- levels -------------------------------------------------------------------------------------------- */
 
-/* `m`, which the caller has, becomes `made`, and what it was ends with it. What was opened to be read alone
- * stays so. */
+/* `m`, which the caller has, becomes `made`, and what it was ends with it. What is to be read alone stays
+ * so. */
 static void become(cohort_multimap *m, cohort_multimap *made)
 {
     const cohort_multimap old = *m;
@@ -86,8 +86,8 @@ static void become(cohort_multimap *m, cohort_multimap *made)
     *made = old;
     made->aside = NULL;
     m->aside = old.aside;
-    if (old.reader == MAP_READS_FILE)
-        m->reader = MAP_READS_FILE;
+    if (old.reader)
+        m->reader = old.reader == MAP_READS_OTHER ? MAP_READS_OWN : old.reader;
     multimap_end(made);
 }
 

@@ -227,6 +227,13 @@ if [ -e /dev/full ]; then
         judge "cohort $what to a full disk: exit status 1" test $? -eq 1 -a "$(wc -l <said)" -eq 1
     done
 fi
+# Without the standard streams no message gets into a file instead, nor a file's bytes into another.
+"$raw" count --device "$device" --kmer 11 --stats --out closed.tsv b.fa <&- >&- 2>&-
+judge "standard streams that are closed: the output is whole" test $? -eq 0 -a "$(cmp closed.tsv expected)" = ''
+"$raw" count --device "$device" --kmer 11 --out closed.tsv --spectrum - b.fa >&- 2>said
+judge "standard output that is closed" test $? -eq 1 -a "$(cat said)" = \
+    'cohort count: --spectrum -: cannot write: Bad file descriptor'
+rm -f closed.tsv
 count --kmer 11 b.fa 2>said >/dev/null
 judge "no progress bar without a terminal" test ! -s said
 if command -v script >/dev/null 2>&1; then
@@ -241,24 +248,6 @@ judge "files that are not complete: none is left" test "$(ls | grep -c '\.tmp$')
 # equal THIS THAT: if not, says what they are.
 equal() { [ "$1" = "$2" ] || { echo "'$1', not '$2'" && return 1; }; }
 
-# ends NAME SECONDS: whether $process ends in that time; if not, what it waits for is told and it is killed.
-ends() {
-    local name=$1 tenths=$((10 * $2)) number
-    while [ $tenths -gt 0 ] && [ -d /proc/$process ] && ! grep -q '^State:.*zombie' /proc/$process/status; do
-        sleep 0.1
-        tenths=$((tenths - 1))
-    done 2>/dev/null
-    [ $tenths -eq 0 ] || return 0
-    echo "$name: goes on after $2 s"
-    for number in $process $(ps -o pid= --ppid "$process"); do
-        tr '\0' ' ' </proc/"$number"/cmdline
-        printf '\n  waits in %s; ' "$(cat /proc/"$number"/wchan)"
-        grep -E '^(State|Threads|Sig|Shd)' /proc/"$number"/status | tr '\t\n' '  '
-        ls -l /proc/"$number"/fd
-        kill -s KILL "$number"
-    done 2>&1
-}
-
 # interrupt SIGNAL STATUS: while the count waits for more input. What writes to the pipe may have to be killed:
 # it waits for a reader with the signals that the shell has, and the shell may ignore TERM.
 interrupt() {
@@ -270,7 +259,7 @@ interrupt() {
     local holder=$!
     # A background job of a script ignores SIGINT; a job-controlled one does not.
     set -m
-    "$cohort" count --device "$device" --kmer 11 --out out.tsv --spectrum s.svg b.fa pipe >/dev/null 2>said &
+    $plainly "$raw" count --device "$device" --kmer 11 --out out.tsv --spectrum s.svg b.fa pipe >/dev/null 2>said &
     process=$!
     set +m
     for _ in $(seq 100); do
@@ -446,6 +435,9 @@ refused "neither FASTA nor FASTQ" 'bad\.fa:1: neither FASTA nor FASTQ' "$cohort"
 refused "the last of several files" 'bad\.fa:1: neither' "$cohort" $c $keep a.fq b.fa bad.fa
 refused "bad standard input" 'standard input:1: neither' bash -c "echo x | '$cohort' $c --kmer 5 -"
 printf 'BZh91AY&SY' >bad.bz2
+printf '\3757zXZ\0\0\4' >bad.xz
+refused "an xz file whose first bytes come late" 'standard input: compressed by xz' \
+    bash -c "{ head -c 3 bad.xz; sleep 0.5; tail -c +4 bad.xz; } | '$cohort' $c $keep -"
 refused "a bzip2 file" 'bad\.bz2: compressed by bzip2' "$cohort" $c $keep bad.bz2
 printf '12345' >odd.bin
 refused "--u32 of 5 bytes" 'odd\.bin: its 5 bytes are no whole number of 4-byte' "$cohort" $c --u32 --out keep.tsv odd.bin

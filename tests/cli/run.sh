@@ -79,6 +79,9 @@ refused() {
 # text u32|u64 FILE: its integers, one a line.
 text() { od -An -v "-tu$((${1#u} / 8))" "-w$((${1#u} / 8))" "$2" | tr -d ' '; }
 
+# Runs that get a signal do not go by way of timeout(1): that is ended by one that comes before it knows its
+# child's number, and the child goes on.
+
 # waiting FILE OPTION...: a run that has FILE, and pipe open, and waits for more input; its number in
 # $process. waited SIGNAL ends it.
 waiting() {
@@ -99,6 +102,24 @@ waited() {
     kill -s "$1" $process $holder
     wait $process $holder 2>/dev/null
     rm -f pipe
+}
+
+# ends NAME SECONDS: whether $process ends in that time; if not, what it waits for is told and it is killed.
+ends() {
+    local name=$1 tenths=$((10 * $2)) number
+    while [ $tenths -gt 0 ] && [ -d /proc/$process ] && ! grep -q '^State:.*zombie' /proc/$process/status; do
+        sleep 0.1
+        tenths=$((tenths - 1))
+    done 2>/dev/null
+    [ $tenths -eq 0 ] || return 0
+    echo "$name: goes on after $2 s"
+    for number in $process $(ps -o pid= --ppid "$process"); do
+        tr '\0' ' ' </proc/"$number"/cmdline
+        printf '\n  waits in %s; ' "$(cat /proc/"$number"/wchan)"
+        grep -E '^(State|Threads|Sig|Shd)' /proc/"$number"/status | tr '\t\n' '  '
+        ls -l /proc/"$number"/fd
+        kill -s KILL "$number"
+    done 2>&1
 }
 
 # valid NAME FILE: it is JSON.

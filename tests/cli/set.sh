@@ -72,6 +72,8 @@ operation "and of 32 and 64 bits" expected and low.roaring wide.roaring
 : >expected
 operation "or of an empty file" expected or nothing.ids
 operation "atleast:3 of two" expected atleast:3 a.ids a.ids
+printf '5\n4294967296' >last.ids
+judge "set or of a text whose last integer alone is above 2^32, and ends it" cmp <(set_ or last.ids) <(cat last.ids; echo)
 judge "set --format u32" cmp <(set_ or a.ids --format u32 | od -An -v -t u4 -w4 | tr -d ' ') <(ascending a.ids)
 printf ':0\0\0\1\0\0\0\5\0\1\0\20\0\0\0\1\0\2\0' >tiny.roaring
 printf '327681\n327682\n' >expected
@@ -106,5 +108,7 @@ head -c 100 a.roaring >cut.roaring
 refused "set of a Roaring file cut short" 'cut\.roaring: Roaring of 32 bits: ' "$cohort" set or --out kept.out a.roaring cut.roaring
 head -c 20 wide.roaring >cut.roaring
 refused "set of a Roaring file of 64 bits cut short" 'cut\.roaring: Roaring of 64 bits: ' "$cohort" set or cut.roaring
+seq 4294967200 4294967400 >across.ids
+refused "set --format u32 of a run across 2^32" '--format u32: the answer has the member 4294967400' "$cohort" set or across.ids --format u32
 refused "set --format u32 of 64 bits" '--format u32: the answer has the member 18446744073709551615' "$cohort" set or wide.ids --format u32
 judge "after all these the old file of a set is there" test "$(cat kept.out)" = old

@@ -86,7 +86,7 @@ $plainly sleep 60 >pipe &
 holder=$!
 echo old >sorting/out
 set -m
-"$cohort" sort --u64 --device "$device" --memory 64K pipe sorting/out 2>said &
+$plainly "$raw" sort --u64 --device "$device" --memory 64K pipe sorting/out 2>said &
 process=$!
 set +m
 for _ in $(seq 100); do
@@ -94,6 +94,7 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 kill -s TERM $process
+ends "sort terminated" 30
 wait $process
 status=$?
 kill -s KILL $holder

@@ -87,7 +87,7 @@ mkfifo pipe
 $plainly sleep 60 >pipe &
 holder=$!
 set -m
-"$cohort" split --u64 --device "$device" --buckets 3 --by mod pipe splitting/out.d 2>said &
+$plainly "$raw" split --u64 --device "$device" --buckets 3 --by mod pipe splitting/out.d 2>said &
 process=$!
 set +m
 for _ in $(seq 100); do
@@ -95,6 +95,7 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 kill -s INT $process
+ends "split interrupted" 30
 wait $process
 status=$?
 kill -s KILL $holder
@@ -134,6 +135,7 @@ for by in bits bits:1 bits:1:2:3 bits:x:2 bits::2 mod:3 range:1 hash:1:2 hash: '
     refused "split by '$by'" "^cohort split: --by $by: must be bits:LO:N" "$cohort" $s --buckets 9 --by "$by" saved out.d
 done
 refused "split by bit 32 of 32" '--by bits:32:1: there are 1 to 16 bits, of bits 0 to 31' "$cohort" $s --buckets 9 --by bits:32:1 saved out.d
+refused "split by bits 31 and 32 of 32" '--by bits:31:2: there are 1 to 16 bits, of bits 0 to 31' "$cohort" $s --buckets 9 --by bits:31:2 saved out.d
 refused "split by 17 bits" '--by bits:0:17' "$cohort" $s --buckets 65536 --by bits:0:17 saved out.d
 refused "split by more bits than buckets" '--by bits:0:4: its buckets are 16; --buckets 15' "$cohort" $s --buckets 15 --by bits:0:4 saved out.d
 refused "split by a range that falls" '--by range:9:3: A must not' "$cohort" $s --buckets 2 --by range:9:3 saved out.d

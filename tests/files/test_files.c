@@ -509,6 +509,10 @@ static void hostile_capacities(struct test *t)
     cohort_map *map = (cohort_map *)t;
     FAILS(t, t->context, cohort_map_load(t->context, f.file, &map), COHORT_NO_MEMORY, "slots", NULL);
     CHECK(t, !map);
+    options[5] = 0; /* of a growing one it is no matter */
+    OK(t, file_write(t->context, &(struct file_stream){f.file, NULL, NULL}, FILE_MAP, 3, sections));
+    OK(t, cohort_map_load(t->context, f.file, &map));
+    cohort_map_destroy(map);
     folder_end(t, &f);
 }
 

@@ -101,8 +101,17 @@ static void erase_range(struct subject *s, uint64_t first, uint64_t n)
     column_drop(s->t, mark);
 }
 
-/* On an empty table; then on a table with pairs and erased slots, insert and assign; after clear; after a
- * view was given. */
+/* A copy takes the map's place. */
+static void become_copy(struct subject *s)
+{
+    cohort_map *copy = NULL;
+    OK(s->t, cohort_map_clone(s->map, &copy));
+    cohort_map_destroy(s->map);
+    s->map = copy;
+}
+
+/* On an empty table; then on a table with pairs and erased slots, insert and assign, the first of them on a
+ * copy; after clear; after a view was given. */
 static void batches(struct test *t)
 {
     cohort_map_options options = options_for(t, page_count(t), 0.7);
@@ -110,6 +119,7 @@ static void batches(struct test *t)
     struct cohort_map_view view;
     uint64_t n = options.capacity;
     put(&s, TRIAL_INSERT, n / 2 + 77, RANDOM, n / 2, 1);
+    become_copy(&s);
     put(&s, TRIAL_ASSIGN, n / 2 + 1, RANDOM, n / 2, 0);
     subject_step(&s, TRIAL_ERASE, 0, COHORT_WINNER_ANY, n / 8, RANDOM, n / 2);
     put(&s, TRIAL_INSERT, n / 2, RANDOM, n / 2, 1);

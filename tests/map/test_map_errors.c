@@ -305,6 +305,8 @@ static void bad_enumerators(struct test *t)
             BAD(cohort_map_merge(map, other, (cohort_op)ops[i]), COHORT_RANGE, "rule", text);
     }
     BAD(cohort_map_merge(map, other, COHORT_OP_COUNT), COHORT_RANGE, "rule", "10");
+    if (!g.v)
+        BAD(cohort_map_merge(map, other, COHORT_OP_ADD), COHORT_RANGE, "rule", "4");
     BAD(cohort_map_merge(map, map, COHORT_OP_INSERT), COHORT_RANGE, "from", NULL);
     cohort_map_destroy(other);
     if (!g.v) {
@@ -421,6 +423,47 @@ static void mixed_memory(struct test *t)
     stage_end(&g);
 }
 
+/* ---- no memory ----------------------------------------------------------------------------------------- */
+
+/* None at all, so that a growing map has no bitmap for what finds no slot: nothing goes in, all entries that
+ * take part are named, and no bit of `hit` stays what it was. */
+static void no_memory_for_a_part(struct test *t)
+{
+    enum { MANY = 9600 }; /* more than are named at a time */
+    static uint64_t keys[MANY], values[MANY];
+    uint32_t where[MANY / 32], hit[MANY / 32], none[MANY / 32] = {0};
+    cohort_map_options options = subject_options(t);
+    struct subject s = subject_new(t, &options);
+    uint64_t size = 1, chosen = 0;
+    for (uint64_t i = 0; i < MANY; i++)
+        keys[i] = values[i] = test_random(t);
+    for (uint64_t i = 0; i < MANY / 32; i++) {
+        where[i] = i ? (uint32_t)test_random(t) : 1u << 7;
+        chosen += (uint64_t)__builtin_popcount(where[i]);
+    }
+    for (int all = 0; all < 2; all++) {
+        cohort_counts counts = COHORT_COUNTS_INIT;
+        cohort_batch batch = COHORT_BATCH_INIT;
+        const uint64_t n = all ? MANY - 7 : MANY;
+        memset(hit, 0xff, sizeof hit);
+        batch.counts = &counts;
+        batch.where = all ? NULL : (const uint8_t *)where;
+        batch.hit = all ? NULL : (uint8_t *)hit;
+        OK(t, cohort_trim(t->context));
+        t->ledger.limit = t->ledger.bytes;
+        STATUS(t, cohort_map_insert(s.map, n, keys, value_bytes(t->width) ? values : NULL, &batch),
+               COHORT_NO_MEMORY);
+        t->ledger.limit = 0;
+        EQUAL(t, counts.taken, all ? n : chosen);
+        EQUAL(t, counts.failed, counts.taken);
+        EQUAL(t, counts.first_failed, all ? 0 : 7);
+        CHECK(t, all || !memcmp(hit, none, sizeof hit));
+        OK(t, cohort_map_size(s.map, &size));
+        EQUAL(t, size, 0);
+    }
+    subject_free(&s);
+}
+
 /* ---- objects of others --------------------------------------------------------------------------------- */
 
 static void other_context(struct test *t)
@@ -453,5 +496,7 @@ const struct test_case test_cases[] = {{"null_arrays", null_arrays, ALL},
                                        {"misaligned", misaligned, ALL},
                                        {"arrays_at_odds", arrays_at_odds, ALL},
                                        {"mixed_memory", mixed_memory, TEST_EACH_WIDTH},
+                                       {"no_memory_for_a_part", no_memory_for_a_part,
+                                        TEST_EACH_WIDTH | TEST_EACH_LAYOUT | TEST_COUNTED | TEST_ON_CPU},
                                        {"other_context", other_context, TEST_EACH_WIDTH},
                                        {NULL, NULL, 0}};

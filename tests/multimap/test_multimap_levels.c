@@ -224,7 +224,7 @@ static void views(struct test *t)
 
 /* ---- readers ------------------------------------------------------------------------------------------- */
 
-/* A reader on a context of its own sees all levels, and refuses a batch. */
+/* A reader on a context of its own sees all levels, and refuses a batch, also when it was exported. */
 static void readers(struct test *t)
 {
     for (unsigned w = 0; w < 3; w++) {
@@ -246,6 +246,12 @@ static void readers(struct test *t)
         uint64_t key = 1;
         FAILS(t, other, cohort_multimap_insert(reader, 1, &key, &key, NULL), COHORT_UNSUPPORTED, "reader",
               NULL);
+        /* that gives it a table of its own */
+        OK(t, cohort_multimap_export(reader, NULL, NULL, NULL));
+        EQUAL(t, levels_of(t, reader), 1);
+        FAILS(t, other, cohort_multimap_insert(reader, 1, &key, &key, NULL), COHORT_UNSUPPORTED, "reader",
+              NULL);
+        check_lookups(t, reader, &d, 100);
         column_drop(t, between);
         cohort_multimap_destroy(reader);
         cohort_context_destroy(other);

@@ -3,6 +3,7 @@
 import collections.abc
 import copy
 import gc
+import itertools
 import pickle
 import weakref
 
@@ -251,3 +252,32 @@ def test_what_dlpack_refuses():
         lc.sort(Gpu())
     with pytest.raises(lc.UnsupportedError, match="keys: lies .* cannot be used here"):
         lc.MultiMap(Gpu(), [1, 2, 3])
+
+
+def test_lists_of_booleans():
+    for values in ([True, False, True], (True, False, True)):
+        assert lc.unique(values).type == "bool" and lc.unique(values).tolist() == [False, True]
+        assert lc.compact([4, 5, 6], values).tolist() == [4, 6]
+        assert lc.Set(values).members().tolist() == [0, 2]
+    assert lc.sort([True, 2]).tolist() == [1, 2] and lc.sort([True, 2]).type == "int64"
+    assert lc.compact([], []).tolist() == []
+    with pytest.raises(TypeError, match="mask: must be of type bool, not int64"):
+        lc.compact([4, 5], [1, 0])
+    with pytest.raises(ValueError, match="mask: "):
+        lc.compact([4, 5], [])
+
+
+@pytest.mark.parametrize("values", list(itertools.permutations([2**63, 1.5, 3])))
+def test_integers_beside_floats_in_any_order(values):
+    assert lc.sort(values).tolist() == [1.5, 3.0, 2.0**63]
+
+
+def test_masked_arrays():
+    plain, masked = (np.ma.array([3, 1, 2], mask=mask) for mask in ([0, 0, 0], [0, 1, 0]))
+    assert lc.sort(plain).tolist() == [1, 2, 3]
+    for call in (lc.sort, lc.unique, lc.Map, lc.Set, lc.Column, lambda a: lc.Table({"a": a})):
+        with pytest.raises(ValueError, match="has masked elements: fill or drop them first"):
+            call(masked)
+    assert lc.Column(np.ma.array(["a", "b"], mask=[0, 1])).tolist() == ["a", None]
+    with pytest.raises(ValueError, match="values: has masked elements"):
+        lc.factorize(np.ma.array(np.array([1, 2], "M8[D]"), mask=[0, 1]))

@@ -349,3 +349,11 @@ def test_few_floats_have_one_zero_and_one_nan(n):
     codes, uniques = lc.factorize(a)
     np.testing.assert_array_equal(np.where(codes < 0, np.nan, uniques[codes]), a)
     assert len(uniques) == 3 and not np.signbit(uniques[uniques == 0]).any()
+
+
+def test_booleans_beside_numbers():
+    flags, numbers = np.array([True, False]), np.array([3, 1], "int8")
+    assert lc.is_in(flags, numbers).tolist() == [True, False] and lc.is_in(numbers, flags).tolist() == [False, True]
+    assert lc.index_in(flags, numbers).tolist() == [1, -1]
+    with pytest.raises(TypeError, match="bool and test_elements of float64: there is no type for both"):
+        lc.is_in(flags, np.array([1.0]))

@@ -36,6 +36,7 @@ def test_map():
     due = {**dict(zip(keys.tolist(), values.tolist(), strict=True)), 60: 1}
     del due[3], due[39]
     assert dict(zip(read(got_keys).tolist(), read(got_values).tolist(), strict=True)) == due
+    assert dict(zip(read(m.keys()).tolist(), read(m.values()).tolist(), strict=True)) == due
     assert dict(zip(*(a.tolist() for a in m.copy().items()), strict=True)) == due
     assert dict(zip(*(a.tolist() for a in pickle.loads(pickle.dumps(m)).items()), strict=True)) == due
     small = lc.Map(Cupy(np.array([1, 2], "i4")))

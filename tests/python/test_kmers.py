@@ -61,6 +61,11 @@ def test_counts(tmp_path, form, k, canonical):
     assert repr(again) == repr(kmers) and again.letters() == kmers.letters()
 
 
+def test_a_path_of_bytes(tmp_path):
+    path = os.fsencode(write(tmp_path / "a", ["ACGT"], "fasta"))
+    assert lc.count_kmers(path, 4).letters() == lc.count_kmers([path], 4).letters() == ["ACGT"]
+
+
 def test_what_is_wrong(tmp_path):
     good = write(tmp_path / "a", ["ACGT"], "fasta")
     for k in (0, 33, -1):

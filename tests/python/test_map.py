@@ -285,3 +285,71 @@ def test_run_that_is_wrong():
     ):
         with pytest.raises(error):
             wrong()
+
+
+def test_booleans():
+    """As keys and as values: the value of keys that are not there is False if none is given."""
+    flags = np.array([True, False])
+    m = lc.Map([1, 2], flags)
+    assert m[1] is True and m[[2, 1]].tolist() == [False, True] and m.get([1, 3]).tolist() == [True, False]
+    assert m.get([2, 3], default=True).tolist() == [False, True] and m.insert([3], [True]) == 1 and m[3] is True
+    assert m.run(["find", "assign"], [1, 9], [False, True])[0].tolist() == [True, False] and m[9] is True
+    with pytest.raises(TypeError, match="default: int64 cannot be taken for bool"):
+        m.get([1], default=2)
+    of_flags = lc.Map(flags, [5, 6])
+    assert of_flags[True] == 5 and False in of_flags and of_flags.get([False]).tolist() == [6]
+
+
+@pytest.mark.parametrize("layout", ["pages", "lines"])
+def test_keys_and_values_fit_together(layout):
+    """Also where several threads take them out of the table."""
+    with lc.device("cpu", threads=4):
+        keys = np.random.default_rng(1).permutation(300_000).astype("int32")
+        m = lc.Map(keys, keys * 3.0, layout=layout)
+        for _ in range(10):
+            assert np.array_equal(m.keys() * 3.0, m.values()) and (np.array(list(m)) * 3.0 == m.values()).all()
+        assert m.keys().dtype == "int32" and len(m.keys()) == 300_000
+
+
+@pytest.mark.parametrize("type", ["int8", "uint32", "int64", "float32", "float64", "bool"])
+def test_numbers_of_numpy_are_keys_and_values(type):
+    keys = np.array([0, 1], type)
+    m, many = lc.Map(keys, keys), lc.MultiMap(keys, keys)
+    assert dict(m) == {0: 0, 1: 1} and all(k in m and k in many for k in keys)
+    assert m.get(keys[1]) == 1 and many.count(keys[1]) == 1 and many[keys[1]].tolist() == [1]
+    assert m.assign(keys, keys[1]) == 0 and m[keys[0]] == 1
+
+
+@pytest.mark.parametrize("value", ["float64", "int8"])
+def test_merging_adds_integers_of_32_bits_and_more_alone(value):
+    one, other = (lc.Map(np.array([1]), np.array([3], value)) for _ in range(2))
+    with pytest.raises(TypeError, match="add: values must be integers of 32 or 64 bits"):
+        one.merge(other, "add")
+    assert one[1] == 3
+
+
+def test_the_key_that_is_missing_is_named():
+    with pytest.raises(KeyError) as error:
+        lc.Map([1], [5])[[1, 2, 3]]
+    assert error.value.args == (2,)
+
+
+@pytest.mark.parametrize("kind", [lc.Map, lc.MultiMap])
+def test_each_call_has_its_own_default(kind):
+    m = kind([1], [2.5])
+    for default in (0.0, -0.0, 7.0, -0.0, 0.0):
+        got = np.asarray(m.get([9], default=default))
+        assert got[0] == default and np.signbit(got[0]) == np.signbit(default)
+
+
+def test_a_copy_answers_as_the_map():
+    m = lc.Map(np.array([1, 2]), np.array([3, 4])).copy()
+    assert all(type(a) is np.ndarray for a in (*m.items(), m.keys(), m.values()))
+    assert type(lc.MultiMap(np.array([1]), np.array([3])).copy().keys()) is np.ndarray
+
+
+def test_keys_of_lines_that_are_floats():
+    keys = np.array([1.5, -0.0, np.nan], "float32")
+    m = lc.Map(keys, layout="lines")
+    assert len(m) == 3 and m.contains(np.array([0.0, np.nan, 2.5], "float32")).tolist() == [True, True, False]
+    assert m.keys().dtype == "float32"

@@ -86,8 +86,8 @@ FORMS = {
     "array": lambda a: array.array("?" if a.dtype == bool else a.dtype.char, a.tolist()),
     "list": lambda a: a.tolist(),
 }
-# Bits, an array of Python's that has no such type, and a list, which is of numbers.
-NO_BOOLEANS = {"array", "list"}
+# An array of Python's has no such type.
+NO_BOOLEANS = {"array"}
 
 
 # ---- cases

@@ -244,3 +244,15 @@ def test_defaults_from_call_to_call():
         m.get([9], "x")
     f = lc.MultiMap([1], [0.5])
     assert [f.get([9], default)[0] for default in (0, 0.25, 1)] == [0, 0.25, 1]
+
+
+def test_booleans():
+    """As keys and as values: the value of keys that are not there is False if none is given."""
+    flags = np.array([True, True])
+    m = lc.MultiMap([1, 1], flags)
+    assert 1 in m and m.contains([1, 2]).tolist() == [True, False] and m.get([1, 2]).tolist() == [True, False]
+    assert m.get([2], default=True).tolist() == [True] and m[1].tolist() == [True, True]
+    m.insert([1], [False])
+    assert sorted(m[1].tolist()) == [False, True, True]
+    of_flags = lc.MultiMap(flags, [5, 6])
+    assert sorted(of_flags[True].tolist()) == [5, 6] and False not in of_flags

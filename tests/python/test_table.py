@@ -591,3 +591,18 @@ def test_unique_rows_of_a_table():
     assert keys.to_pydict() == {"a": [1, 2, 1], "b": ["x", None, "y"]} and counts.tolist() == [2, 1, 1]
     keys, counts = lc.value_counts(t)
     assert keys.to_pydict() == {"a": [1, 1], "b": ["x", "y"]} and counts.tolist() == [2, 1]
+
+
+def test_lists_of_numpys_numbers():
+    assert lc.Column([np.int64(1), None]).tolist() == [1, None]
+    assert lc.Table({"a": [np.bool_(True), False], "b": [np.float32(0.5), 2]}).to_pydict() == {
+        "a": [True, False], "b": [0.5, 2.0]
+    }  # fmt: skip
+    assert lc.unique([np.int32(7), None, 7]).tolist() == [7, None]
+    with pytest.raises(TypeError, match=r"values\[1\]: .*datetime"):
+        lc.Column([np.int64(1), np.datetime64("2020-01-01", "s")])
+
+
+def test_a_row_of_a_table_is_no_item():
+    with pytest.raises(TypeError, match="what: the name of a column, a list of them or a slice is due, not 0"):
+        lc.Table({"a": [1]})[0]

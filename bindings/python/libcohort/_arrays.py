@@ -59,6 +59,7 @@ def _take_other(values: Any, argument: str, where: _gpu.Where) -> tuple[_core.Ar
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
         _core.set_numpy(numpy)
+        check_mask(values, argument, numpy)
         return view_numpy(values, argument, numpy), numpy
     if kind is list or kind is tuple or kind is range:
         return _core.view(_of_list(values, argument), argument), None
@@ -71,6 +72,12 @@ def _take_other(values: Any, argument: str, where: _gpu.Where) -> tuple[_core.Ar
 
 
 _core.set_taker(_take_other)
+
+
+def check_mask(values: Any, argument: str, numpy: Any) -> None:
+    """A buffer would tell nothing of what is masked."""
+    if type(values) is not numpy.ndarray and numpy.ma.is_masked(values):
+        raise ValueError(f"{argument}: has masked elements: fill or drop them first")
 
 
 def view_numpy(values: Any, argument: str, numpy: Any) -> _core.Array:
@@ -91,18 +98,32 @@ def _is_buffer(values: Any) -> bool:
     return True
 
 
-def _of_list(values: Any, argument: str) -> _array.array[Any]:
+def _of_list(values: Any, argument: str) -> Any:
+    """Booleans alone are booleans. Integers with floats among them are floats, in whatever order they come."""
+    numpy = sys.modules.get("numpy")
+    kinds = bool if numpy is None else (bool, numpy.bool_)
+    if len(values) and all(isinstance(value, kinds) for value in values):
+        return memoryview(bytes(map(bool, values))).cast("?")
     try:
-        try:
-            return _array.array("q", values)
-        except OverflowError:
-            return _array.array("Q", values)
-        except TypeError:
-            return _array.array("d", values)
+        if not any(isinstance(value, float) for value in values):
+            return _of_integers(values)
+    except TypeError:
+        pass
+    except OverflowError:
+        raise OverflowError(f"{argument}: a number does not fit in 64 bits") from None
+    try:
+        return _array.array("d", values)
     except OverflowError:
         raise OverflowError(f"{argument}: a number does not fit in 64 bits") from None
     except TypeError:
         raise TypeError(f"{argument}: a list of numbers is due") from None
+
+
+def _of_integers(values: Any) -> _array.array[Any]:
+    try:
+        return _array.array("q", values)
+    except OverflowError:
+        return _array.array("Q", values)
 
 
 def common(a: int, b: int) -> int:

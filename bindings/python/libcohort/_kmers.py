@@ -106,7 +106,8 @@ def count_kmers(
     >>> times.tolist(), many.tolist()
     ([1, 2, 3], [2, 1, 1])
     """
-    paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    given = [files] if isinstance(files, (str, bytes, os.PathLike)) else list(files)
+    paths = [os.fsdecode(path) for path in given]
     counter = _core.kmers_new(current(), k, canonical)
     bar = Progress(progress, "k-mers", sum(os.path.getsize(p) for p in paths))
     with bar:

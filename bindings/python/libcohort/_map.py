@@ -8,6 +8,7 @@ from typing import Any, Iterator
 
 from . import _core
 from ._arrays import (
+    BOOL,
     BYTES,
     CODES,
     F32,
@@ -59,6 +60,11 @@ def _code(name: str, argument: str) -> int:
         return CODES[str(name)]
     except KeyError:
         raise ValueError(f"{argument}: must be one of {', '.join(CODES)}, not {name!r}") from None
+
+
+def missing_of(value: Any, code: int) -> Any:
+    """The value of keys that are not there: 0, which is the default of calls, is False among booleans."""
+    return False if code == BOOL and type(value) is int and not value else value
 
 
 def _allow(codes: Any, value: int) -> None:
@@ -233,7 +239,7 @@ class Map:
         """The same of the value of keys that are not there, which mostly is the same from call to call."""
         known = self._missing
         if known is None or known[0] is not value:
-            known = value, self._one(value, "default")
+            known = value, self._one(missing_of(value, self._value), "default")
             self._missing = known if isinstance(value, (int, float)) else None
         return known[1]
 
@@ -426,11 +432,18 @@ class Map:
         return _core.map_size(self._handle)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._items()[0].tolist())
+        return iter((self._in_order() if self._value else self._items())[0].tolist())
 
     def _items(self) -> tuple[_core.Array, _core.Array | None]:
         keys, values = _core.map_items(self._handle, self._key_stored, self._value_stored, self._gpu)
         return narrowed(keys, self._key), None if values is None else narrowed(values, self._value)
+
+    def _in_order(self) -> tuple[_core.Array, _core.Array]:
+        """The same in the order of the keys: where several threads take pairs out of a table, they come in
+        another order each time, and what two calls give has to fit together."""
+        keys, values = _core.map_items(self._handle, self._key_stored, self._value_stored, self._gpu)
+        keys, _, values = _core.sort(context_for(keys), keys, False, False, values)
+        return narrowed(keys, self._key), narrowed(values, self._value)
 
     def items(self) -> tuple[Any, Any]:
         """(keys, values) of all pairs, in no order; values are None in a map without.
@@ -444,13 +457,13 @@ class Map:
         return give_out(keys, self._numpy), None if values is None else give_out(values, self._numpy)
 
     def keys(self) -> Any:
-        """All keys, in no order.
+        """All keys, in no order that means anything.
 
         >>> import libcohort
         >>> sorted(libcohort.Map([4, 2], [5, 6]).keys())
         [2, 4]
         """
-        return self.items()[0]
+        return give_out(self._in_order()[0], self._numpy) if self._value else self.items()[0]
 
     def values(self) -> Any:
         """All values, in the order of `keys` as long as the map is not changed.
@@ -460,7 +473,7 @@ class Map:
         [5, 6]
         """
         self._need_values("values")
-        return self.items()[1]
+        return give_out(self._in_order()[1], self._numpy)
 
     # ---- copies and files
 

@@ -12,7 +12,7 @@ from ._context import current
 from ._core import is_one, take_keys, take_values
 from ._gpu import beside, context_for
 from ._functions import WIDTH_32_32, WIDTH_64_64
-from ._map import _code, _stored_types
+from ._map import _code, _stored_types, missing_of
 
 
 class MultiMap:
@@ -133,7 +133,8 @@ class MultiMap:
         """An Array of the value of keys that are not there, which mostly is the same from call to call."""
         known = self._missing
         if known is None or known[0] is not value:
-            known = value, take_values([value], self._value, self._value_stored, "default", False)
+            one = [missing_of(value, self._value)]
+            known = value, take_values(one, self._value, self._value_stored, "default", False)
             self._missing = known if isinstance(value, (int, float)) else None
         return known[1]
 

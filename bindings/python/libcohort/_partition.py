@@ -189,6 +189,8 @@ def compact(values: Any, mask: Any) -> Any:
     if isinstance(mask, Set):
         return mask.filter(values)
     given, numpy = take_in(values, "values", True)
+    if isinstance(mask, (list, tuple)) and not mask:
+        mask = memoryview(b"").cast("?")
     chosen = beside(given, take_in(mask, "mask", True)[0], mask, ("values", "mask"))
     if chosen._code != BOOL:
         raise TypeError(f"mask: must be of type bool, not {NAMES[chosen._code]}")

@@ -10,7 +10,7 @@ import sys
 from typing import Any, Iterator, Mapping, Sequence
 
 from . import _core, _gpu
-from ._arrays import I64, take_in, view_numpy
+from ._arrays import I64, check_mask, take_in, view_numpy
 from ._context import current
 from ._gpu import Where
 
@@ -73,13 +73,25 @@ def _list(handle: _core.Handle) -> list[Any]:
     return values
 
 
+def _of_list(values: list[Any], argument: str) -> _core.Handle:
+    """A frame of one column of a list, whose numbers may be numpy's."""
+    try:
+        return _core.frame_of_list(current(), values, argument)
+    except TypeError:
+        numpy = sys.modules.get("numpy")
+        if numpy is None or not any(isinstance(value, numpy.generic) for value in values):
+            raise
+    plain = [value.item() if isinstance(value, numpy.generic) else value for value in values]
+    return _core.frame_of_list(current(), plain, argument)
+
+
 def frame_of(values: Any, argument: str) -> _core.Handle:
     """A frame of one column, or of a struct's columns, from whatever holds one."""
     if isinstance(values, (Table, Column)):
         return _core.frame_here(values._handle)
     kind = type(values)
     if kind is list or kind is tuple:
-        return _core.frame_of_list(current(), list(values), argument)
+        return _of_list(list(values), argument)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray) and values.dtype.kind in "OUSTmM":
         return _of_numpy(values, argument, numpy)
@@ -115,6 +127,8 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(values, numpy.ndarray):
         _core.set_numpy(numpy)
+        if values.dtype.kind not in "OUST":  # of which masked ones come as None
+            check_mask(values, argument, numpy)
         try:
             return _core.view(values, argument), numpy
         except (TypeError, ValueError):
@@ -129,7 +143,7 @@ def take_any(values: Any, argument: str, where: Where = False) -> tuple[Any, Any
         try:
             return take_in(values, argument)
         except TypeError:
-            return _core.frame_of_list(current(), list(values), argument), None
+            return _of_list(list(values), argument), None
     arrow = hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")
     if kind is not _core.Array and arrow and getattr(values, "is_cpu", True):
         return _core.frame_in(current(), values, argument, False), None
@@ -468,6 +482,8 @@ class Table(_Frame):
             return _wrap(Column, self._pick([what]))
         if isinstance(what, slice):
             return _wrap(Table, self._slice(what))
+        if _core.is_one(what):
+            raise TypeError(f"what: the name of a column, a list of them or a slice is due, not {what!r}")
         return self.select(what)
 
     def __iter__(self) -> Iterator[str]:

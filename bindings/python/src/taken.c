@@ -330,8 +330,9 @@ static PyObject *is_one(PyObject *module, PyObject *object)
         Py_RETURN_TRUE;
     if (is_array(object) || (PyObject *)Py_TYPE(object) == ndarray)
         Py_RETURN_FALSE;
-    return PyBool_FromLong(!PyObject_HasAttrString(object, "__len__") &&
-                           PyObject_HasAttrString(object, "__index__"));
+    return PyBool_FromLong(
+        !PyObject_HasAttrString(object, "__len__") &&
+        (PyObject_HasAttrString(object, "__index__") || PyObject_HasAttrString(object, "__float__")));
 }
 
 /* The type of 4 or 8 bytes that a type is stored in. */
