@@ -467,6 +467,118 @@ static void refuses_dictionaries(struct test *t)
     check_alive(t);
 }
 
+/* ---- dictionaries of several chunks -------------------------------------------------------------------- */
+
+/* A stream of two arrays, whose dictionaries' values lie in the same place. */
+struct two {
+    struct ArrowSchema schema, values;
+    struct ArrowArray array[2], dictionary[2];
+    const void *buffers[2][2], *dictionary_buffers[2][4];
+    int given;
+};
+
+static const int32_t two_indices[] = {0, 1, 2, 1};
+
+static void release_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+
+static void release_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+
+static int two_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    *out = ((struct two *)stream->private_data)->schema;
+    return 0;
+}
+
+static int two_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct two *two = stream->private_data;
+    *out = two->given < 2 ? two->array[two->given++] : (struct ArrowArray){0};
+    return 0;
+}
+
+static const char *two_error(struct ArrowArrayStream *stream)
+{
+    (void)stream;
+    return NULL;
+}
+
+static void two_release(struct ArrowArrayStream *stream)
+{
+    stream->release = NULL;
+}
+
+static void two_open(struct two *two, const char *format, const void *values, int64_t buffers)
+{
+    *two = (struct two){0};
+    two->values = (struct ArrowSchema){.format = format, .name = "", .release = release_schema};
+    two->schema = (struct ArrowSchema){
+        .format = "i", .name = "a", .release = release_schema, .dictionary = &two->values};
+    for (int i = 0; i < 2; i++) {
+        two->buffers[i][1] = two_indices;
+        two->dictionary_buffers[i][1] = values;
+        two->dictionary[i] = (struct ArrowArray){.length = 3,
+                                                 .n_buffers = buffers,
+                                                 .buffers = two->dictionary_buffers[i],
+                                                 .release = release_array};
+        two->array[i] = (struct ArrowArray){.length = 4,
+                                            .n_buffers = 2,
+                                            .buffers = two->buffers[i],
+                                            .dictionary = &two->dictionary[i],
+                                            .release = release_array};
+    }
+}
+
+static void two_read(struct test *t, struct two *two, struct model *m)
+{
+    struct ArrowArrayStream stream = {two_schema, two_next, two_error, two_release, two};
+    cohort_frame *frame = NULL;
+    OK(t, cohort_frame_import_stream(t->context, &stream, &frame));
+    model_of_frame(t, m, frame);
+    cohort_frame_release(frame);
+    REQUIRE(t, m->rows == 8);
+}
+
+/* The same values, of which the second array's are null here and there; the same views of other buffers. */
+static void shared_values(struct test *t)
+{
+    const int64_t numbers[] = {10, 20, 30};
+    const uint8_t valid = 5;
+    const int32_t views[] = {20, 0, 0, 0, 20, 0, 0, 20, 3, 0, 0, 0};
+    const int64_t size = 40;
+    char heap[2][41];
+    struct two two;
+    struct model m;
+    for (int64_t nulls = -1; nulls < 2; nulls += 2) {
+        two_open(&two, "l", numbers, 2);
+        two.dictionary_buffers[1][0] = &valid;
+        two.dictionary[1].null_count = nulls;
+        two_read(t, &two, &m);
+        for (uint64_t i = 0; i < 8; i++) {
+            const unsigned char *at = m.column[0].cell[i].bytes;
+            const int is_null = i > 4 && two_indices[i % 4] == 1;
+            CHECK(t, is_null ? !at : at && !memcmp(at, &numbers[two_indices[i % 4]], 8));
+        }
+        model_close(&m);
+    }
+    two_open(&two, "vz", views, 4);
+    for (int i = 0; i < 2; i++) {
+        memset(heap[i], 'a' + i, sizeof heap[i]);
+        two.dictionary_buffers[i][2] = heap[i];
+        two.dictionary_buffers[i][3] = &size;
+    }
+    two_read(t, &two, &m);
+    for (uint64_t i = 0; i < 8; i++)
+        if (two_indices[i % 4] < 2)
+            CHECK(t, m.column[0].cell[i].bytes[0] == (i < 4 ? 'a' : 'b'));
+    model_close(&m);
+}
+
 /* ---- plain arrays, and calls that are refused ---------------------------------------------------------- */
 
 static void plain_arrays(struct test *t)
@@ -574,6 +686,7 @@ const struct test_case test_cases[] = {{"round_trip", round_trip, 0},
                                        {"refuses_structs", refuses_structs, 0},
                                        {"refuses_strings", refuses_strings, TEST_ON_CPU},
                                        {"refuses_dictionaries", refuses_dictionaries, 0},
+                                       {"shared_values", shared_values, 0},
                                        {"plain_arrays", plain_arrays, 0},
                                        {"broken_stream", broken_stream, 0},
                                        {"no_memory", no_memory, TEST_NO_CONTEXT},
