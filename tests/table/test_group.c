@@ -551,6 +551,46 @@ static void overflow(struct test *t)
     cohort_group_destroy(g);
 }
 
+/* Time zones of any length and with any bytes go through merges and partial results. */
+static void time_zones(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_MAX, 0, "v", NULL},
+                                         {COHORT_AGGREGATE_NUNIQUE, 0, "v", NULL}};
+    static char zones[][96] = {"tsu:", "tsu:a|v", "tsu:|"};
+    const uint32_t key[3] = {7, 8, 7};
+    const int64_t v[3] = {5, -9, 3};
+    memset(zones[0] + 4, 'z', sizeof zones[0] - 5);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        cohort_frame *made = two_columns(t, t->context, 3, key, COHORT_I64, v), *frame = NULL,
+                     *partial = NULL, *out = NULL;
+        cohort_group *g = simple(t, t->context, 2, a, 0), *other = simple(t, t->context, 2, a, 0);
+        struct ArrowSchema schema;
+        struct ArrowArray array;
+        cohort_column_info info = COHORT_COLUMN_INFO_INIT;
+        int64_t got[2];
+        OK(t, cohort_frame_export(made, &schema, &array));
+        schema.children[1]->format = zones[i];
+        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+        OK(t, cohort_group_add(other, frame));
+        OK(t, cohort_group_partial(other, &partial));
+        OK(t, cohort_group_merge_partial(g, partial));
+        OK(t, cohort_group_merge(g, other));
+        OK(t, cohort_group_finish(g, 0, &out));
+        OK(t, cohort_frame_get_column(out, 1, &info));
+        CHECK(t, !strcmp(info.format, zones[i]));
+        column_at(t, out, 1, 8, got);
+        CHECK(t, got[0] == 5 && got[1] == -9);
+        column_at(t, out, 2, 8, got);
+        CHECK(t, got[0] == 2 && got[1] == 1);
+        cohort_group_destroy(g);
+        cohort_group_destroy(other);
+        cohort_frame_release(made);
+        cohort_frame_release(frame);
+        cohort_frame_release(partial);
+        cohort_frame_release(out);
+    }
+}
+
 /* What belongs to another context works there, and not here. */
 static void refuses_strangers(struct test *t, cohort_group *g, const uint32_t *k, const float *v)
 {
@@ -723,6 +763,7 @@ const struct test_case test_cases[] = {
     {"decimals", decimals, 0},
     {"moments of decimals", decimal_moments, 0},
     {"overflow", overflow, 0},
+    {"time zones", time_zones, 0},
     {"refuses", refuses, 0},
     {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
     {NULL, NULL, 0},
