@@ -551,6 +551,41 @@ static void overflow(struct test *t)
     cohort_group_destroy(g);
 }
 
+/* The group that is named, by a key of each kind. */
+static void overflow_key(struct test *t)
+{
+    static const struct {
+        const char *format, *text;
+        uint64_t bits[2];
+    } keys[] = {{"f", "key 1.5", {0x3fc00000, 0}},
+                {"e", "key -2", {0xc000, 0}},
+                {"g", "key 0.25", {0x3fd0000000000000, 0}},
+                {"c", "key -3", {0xfd, 0}},
+                {"S", "key 65533", {0xfffd, 0}},
+                {"d:20,2", "key 123.45", {12345, 0}},
+                {"d:20,-1", "key -120", {-12ull, ~0ull}},
+                {"w:9", "key 'abc'", {0x636261, 0}}};
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const uint64_t v[1] = {UINT64_MAX};
+        cohort_frame *made = two_columns(t, t->context, 1, (const uint32_t[]){0}, COHORT_U64, v),
+                     *frame = NULL, *out = NULL;
+        cohort_group *g = simple(t, t->context, 1, a, 0);
+        struct ArrowSchema schema;
+        struct ArrowArray array;
+        OK(t, cohort_frame_export(made, &schema, &array));
+        schema.children[0]->format = keys[i].format;
+        array.children[0]->buffers[1] = keys[i].bits;
+        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+        OK(t, cohort_group_add(g, frame));
+        OK(t, cohort_group_add(g, frame));
+        FAILS(t, t->context, cohort_group_finish(g, 0, &out), COHORT_OVERFLOW, "'v'", keys[i].text);
+        cohort_group_destroy(g);
+        cohort_frame_release(made);
+        cohort_frame_release(frame);
+    }
+}
+
 /* Time zones of any length and with any bytes go through merges and partial results. */
 static void time_zones(struct test *t)
 {
@@ -763,6 +798,7 @@ const struct test_case test_cases[] = {
     {"decimals", decimals, 0},
     {"moments of decimals", decimal_moments, 0},
     {"overflow", overflow, 0},
+    {"overflow's key", overflow_key, 0},
     {"time zones", time_zones, 0},
     {"refuses", refuses, 0},
     {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
