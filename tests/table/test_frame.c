@@ -469,15 +469,17 @@ static void refuses_dictionaries(struct test *t)
 
 /* ---- dictionaries of several chunks -------------------------------------------------------------------- */
 
-/* A stream of two arrays, whose dictionaries' values lie in the same place. */
-struct two {
+#define CHUNKS 4
+
+/* A stream of arrays, whose dictionaries' values lie in the same place. */
+struct chunks {
     struct ArrowSchema schema, values;
-    struct ArrowArray array[2], dictionary[2];
-    const void *buffers[2][2], *dictionary_buffers[2][4];
-    int given;
+    struct ArrowArray array[CHUNKS], dictionary[CHUNKS];
+    const void *buffers[CHUNKS][2], *dictionary_buffers[CHUNKS][4];
+    int count, given;
 };
 
-static const int32_t two_indices[] = {0, 1, 2, 1};
+static const int32_t chunk_indices[] = {0, 1, 2, 1};
 
 static void release_schema(struct ArrowSchema *s)
 {
@@ -489,59 +491,57 @@ static void release_array(struct ArrowArray *a)
     a->release = NULL;
 }
 
-static int two_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+static int chunks_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
-    *out = ((struct two *)stream->private_data)->schema;
+    *out = ((struct chunks *)stream->private_data)->schema;
     return 0;
 }
 
-static int two_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+static int chunks_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
-    struct two *two = stream->private_data;
-    *out = two->given < 2 ? two->array[two->given++] : (struct ArrowArray){0};
+    struct chunks *c = stream->private_data;
+    *out = c->given < c->count ? c->array[c->given++] : (struct ArrowArray){0};
     return 0;
 }
 
-static const char *two_error(struct ArrowArrayStream *stream)
+static const char *chunks_error(struct ArrowArrayStream *stream)
 {
     (void)stream;
     return NULL;
 }
 
-static void two_release(struct ArrowArrayStream *stream)
+static void chunks_release(struct ArrowArrayStream *stream)
 {
     stream->release = NULL;
 }
 
-static void two_open(struct two *two, const char *format, const void *values, int64_t buffers)
+static void chunks_open(struct chunks *c, int count, const char *format, const void *values, int64_t buffers)
 {
-    *two = (struct two){0};
-    two->values = (struct ArrowSchema){.format = format, .name = "", .release = release_schema};
-    two->schema = (struct ArrowSchema){
-        .format = "i", .name = "a", .release = release_schema, .dictionary = &two->values};
-    for (int i = 0; i < 2; i++) {
-        two->buffers[i][1] = two_indices;
-        two->dictionary_buffers[i][1] = values;
-        two->dictionary[i] = (struct ArrowArray){.length = 3,
-                                                 .n_buffers = buffers,
-                                                 .buffers = two->dictionary_buffers[i],
-                                                 .release = release_array};
-        two->array[i] = (struct ArrowArray){.length = 4,
-                                            .n_buffers = 2,
-                                            .buffers = two->buffers[i],
-                                            .dictionary = &two->dictionary[i],
-                                            .release = release_array};
+    *c = (struct chunks){.count = count};
+    c->values = (struct ArrowSchema){.format = format, .name = "", .release = release_schema};
+    c->schema =
+        (struct ArrowSchema){.format = "i", .name = "a", .release = release_schema, .dictionary = &c->values};
+    for (int i = 0; i < count; i++) {
+        c->buffers[i][1] = chunk_indices;
+        c->dictionary_buffers[i][1] = values;
+        c->dictionary[i] = (struct ArrowArray){
+            .length = 3, .n_buffers = buffers, .buffers = c->dictionary_buffers[i], .release = release_array};
+        c->array[i] = (struct ArrowArray){.length = 4,
+                                          .n_buffers = 2,
+                                          .buffers = c->buffers[i],
+                                          .dictionary = &c->dictionary[i],
+                                          .release = release_array};
     }
 }
 
-static void two_read(struct test *t, struct two *two, struct model *m)
+static void chunks_read(struct test *t, struct chunks *c, struct model *m)
 {
-    struct ArrowArrayStream stream = {two_schema, two_next, two_error, two_release, two};
+    struct ArrowArrayStream stream = {chunks_schema, chunks_next, chunks_error, chunks_release, c};
     cohort_frame *frame = NULL;
     OK(t, cohort_frame_import_stream(t->context, &stream, &frame));
     model_of_frame(t, m, frame);
     cohort_frame_release(frame);
-    REQUIRE(t, m->rows == 8);
+    REQUIRE(t, m->rows == 4 * (uint64_t)c->count);
 }
 
 /* The same values, of which the second array's are null here and there; the same views of other buffers. */
@@ -552,31 +552,51 @@ static void shared_values(struct test *t)
     const int32_t views[] = {20, 0, 0, 0, 20, 0, 0, 20, 3, 0, 0, 0};
     const int64_t size = 40;
     char heap[2][41];
-    struct two two;
+    struct chunks c;
     struct model m;
     for (int64_t nulls = -1; nulls < 2; nulls += 2) {
-        two_open(&two, "l", numbers, 2);
-        two.dictionary_buffers[1][0] = &valid;
-        two.dictionary[1].null_count = nulls;
-        two_read(t, &two, &m);
+        chunks_open(&c, 2, "l", numbers, 2);
+        c.dictionary_buffers[1][0] = &valid;
+        c.dictionary[1].null_count = nulls;
+        chunks_read(t, &c, &m);
         for (uint64_t i = 0; i < 8; i++) {
             const unsigned char *at = m.column[0].cell[i].bytes;
-            const int is_null = i > 4 && two_indices[i % 4] == 1;
-            CHECK(t, is_null ? !at : at && !memcmp(at, &numbers[two_indices[i % 4]], 8));
+            const int is_null = i > 4 && chunk_indices[i % 4] == 1;
+            CHECK(t, is_null ? !at : at && !memcmp(at, &numbers[chunk_indices[i % 4]], 8));
         }
         model_close(&m);
     }
-    two_open(&two, "vz", views, 4);
+    chunks_open(&c, 2, "vz", views, 4);
     for (int i = 0; i < 2; i++) {
         memset(heap[i], 'a' + i, sizeof heap[i]);
-        two.dictionary_buffers[i][2] = heap[i];
-        two.dictionary_buffers[i][3] = &size;
+        c.dictionary_buffers[i][2] = heap[i];
+        c.dictionary_buffers[i][3] = &size;
     }
-    two_read(t, &two, &m);
+    chunks_read(t, &c, &m);
     for (uint64_t i = 0; i < 8; i++)
-        if (two_indices[i % 4] < 2)
+        if (chunk_indices[i % 4] < 2)
             CHECK(t, m.column[0].cell[i].bytes[0] == (i < 4 ? 'a' : 'b'));
     model_close(&m);
+}
+
+/* Some chunks have the dictionary of the one before, others have other ones: each in each place. */
+static void some_share_values(struct test *t)
+{
+    const int64_t numbers[CHUNKS][3] = {{10, 20, 30}, {11, 21, 31}, {12, 22, 32}, {13, 23, 33}};
+    for (unsigned places = 0; places < 1u << CHUNKS; places++) {
+        unsigned of[CHUNKS];
+        struct chunks c;
+        struct model m;
+        chunks_open(&c, CHUNKS, "l", NULL, 2);
+        for (unsigned i = 0; i < CHUNKS; i++) {
+            of[i] = i && places >> i & 1 ? of[i - 1] : i;
+            c.dictionary_buffers[i][1] = numbers[of[i]];
+        }
+        chunks_read(t, &c, &m);
+        for (unsigned i = 0; i < 4 * CHUNKS; i++)
+            CHECK(t, !memcmp(m.column[0].cell[i].bytes, &numbers[of[i / 4]][chunk_indices[i % 4]], 8));
+        model_close(&m);
+    }
 }
 
 /* ---- plain arrays, and calls that are refused ---------------------------------------------------------- */
@@ -687,6 +707,7 @@ const struct test_case test_cases[] = {{"round_trip", round_trip, 0},
                                        {"refuses_strings", refuses_strings, TEST_ON_CPU},
                                        {"refuses_dictionaries", refuses_dictionaries, 0},
                                        {"shared_values", shared_values, 0},
+                                       {"some_share_values", some_share_values, 0},
                                        {"plain_arrays", plain_arrays, 0},
                                        {"broken_stream", broken_stream, 0},
                                        {"no_memory", no_memory, TEST_NO_CONTEXT},
