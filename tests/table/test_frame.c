@@ -2,6 +2,8 @@
  * what must be refused. */
 #include "model.h"
 
+#include <sys/mman.h>
+
 #define FRAMES 60
 
 static void check_alive(struct test *t)
@@ -599,6 +601,41 @@ static void some_share_values(struct test *t)
     }
 }
 
+/* Strings of up to 2^31 - 1 bytes, which begin anywhere: their views lie in their buffers, whose sizes are
+ * told. */
+static void gather_long(struct test *t)
+{
+    const int64_t at[] = {0, (1ll << 30) - 10, (1ll << 30) - 10 + 1600000000, (1ll << 32) - 1,
+                          (3ll << 31) - 2};
+    const uint32_t rows[] = {3, 1, 0, 2};
+    const uint64_t bytes = 7ull << 30; /* that nobody reads but for the first ones of each string */
+    void *heap = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const void *buffers[] = {NULL, at, heap};
+    struct ArrowSchema schema = {.format = "U", .name = "u", .release = release_schema};
+    struct ArrowArray array = {.length = 4, .n_buffers = 3, .buffers = buffers, .release = release_array};
+    cohort_frame *frame = NULL, *made = NULL, *back = NULL;
+    REQUIRE(t, heap != MAP_FAILED);
+    OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+    OK(t, cohort_gather(frame, 4, 4, rows, &made));
+    OK(t, cohort_frame_export(made, &schema, &array));
+    const struct ArrowArray *a = array.children[0];
+    const int64_t *sizes = a->buffers[a->n_buffers - 1];
+    for (int i = 0; i < 4; i++) {
+        int32_t view[4];
+        memcpy(view, (const char *)a->buffers[1] + 16 * i, sizeof view);
+        EQUAL(t, view[0], at[rows[i] + 1] - at[rows[i]]);
+        REQUIRE(t, view[2] >= 0 && view[2] < a->n_buffers - 3);
+        CHECK(t, (const char *)a->buffers[2 + view[2]] + view[3] == (const char *)heap + at[rows[i]]);
+        CHECK(t, (int64_t)view[3] + view[0] <= sizes[view[2]]);
+        CHECK(t, (const char *)a->buffers[2 + view[2]] + sizes[view[2]] <= (const char *)heap + at[4]);
+    }
+    OK(t, cohort_frame_import(t->context, &schema, &array, &back));
+    cohort_frame_release(back);
+    cohort_frame_release(made);
+    cohort_frame_release(frame);
+    munmap(heap, bytes);
+}
+
 /* ---- plain arrays, and calls that are refused ---------------------------------------------------------- */
 
 static void plain_arrays(struct test *t)
@@ -708,6 +745,7 @@ const struct test_case test_cases[] = {{"round_trip", round_trip, 0},
                                        {"refuses_dictionaries", refuses_dictionaries, 0},
                                        {"shared_values", shared_values, 0},
                                        {"some_share_values", some_share_values, 0},
+                                       {"gather_long", gather_long, TEST_ON_CPU},
                                        {"plain_arrays", plain_arrays, 0},
                                        {"broken_stream", broken_stream, 0},
                                        {"no_memory", no_memory, TEST_NO_CONTEXT},
