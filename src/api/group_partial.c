@@ -32,8 +32,8 @@ static char *part_name(const struct group_aggregate *a)
     return name;
 }
 
-/* The format in the name of an aggregate's part, which is told by what is due on both sides of it. NULL: it is
- * of another column, or none. */
+/* The format in the name of an aggregate's part, which is told by what is due on both sides of it. NULL: it
+ * is of another column, or none. */
 static const char *format_in(const struct group_aggregate *a, const char *name, size_t *bytes)
 {
     const size_t op = strlen(group_op_names[a->op]), column = column_bytes(a), all = strlen(name);

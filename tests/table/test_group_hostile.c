@@ -1,6 +1,6 @@
-/* test_group_hostile.c: what is no part of a group-by, and leaves the object as it was: objects that were asked
- * for something else, and partial results that are not what cohort_group_partial makes; each is refused by its
- * column and by what is wrong in it. */
+/* test_group_hostile.c: what is no part of a group-by, and leaves the object as it was: objects that were
+ * asked for something else, and partial results that are not what cohort_group_partial makes; each is refused
+ * by its column and by what is wrong in it. */
 #include "groups.h"
 
 #define ROWS 3
