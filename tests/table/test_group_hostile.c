@@ -38,20 +38,19 @@ static int64_t *change_offsets(struct test *t, struct spoilt *s, int column)
     return (int64_t *)(void *)change(t, s, column, 1, (ROWS + 1) * 8);
 }
 
-/* The length that is told of the first text of the last group, and how many bytes are there behind it. */
-static uint64_t change_length(struct test *t, struct spoilt *s, uint64_t **length)
+/* The length that is told of the first text of the last group: `more` than the bytes that are behind it. */
+static void change_length(struct test *t, struct spoilt *s, uint64_t more)
 {
     const int64_t *offset = s->array.children[DISTINCT_TEXTS]->buffers[1];
     char *bytes = change(t, s, DISTINCT_TEXTS, 2, (uint64_t)offset[ROWS]);
-    *length = (uint64_t *)(void *)(bytes + offset[ROWS - 1]);
-    return (uint64_t)(offset[ROWS] - offset[ROWS - 1]) - 8;
+    const uint64_t length = (uint64_t)(offset[ROWS] - offset[ROWS - 1]) - 8 + more;
+    memcpy(bytes + offset[ROWS - 1], &length, sizeof length);
 }
 
 static const char *spoil(struct test *t, struct spoilt *s, int what)
 {
     static const uint8_t valid = 5;
     uint32_t *state;
-    uint64_t *length, rest;
     switch (what) {
     case 0:
         s->schema.children[SUM]->name = "mean|g|f";
@@ -101,16 +100,13 @@ static const char *spoil(struct test *t, struct spoilt *s, int what)
         s->array.children[DISTINCT]->null_count = 1;
         return "not its distinct values";
     case 14: /* one byte more than there is in the group */
-        rest = change_length(t, s, &length);
-        *length = rest + 1;
+        change_length(t, s, 1);
         return "end in the middle";
     case 15: /* bytes are left that tell no length */
-        rest = change_length(t, s, &length);
-        *length = rest - 1;
+        change_length(t, s, 0ull - 1);
         return "end in the middle";
     case 16: /* behind it the next one would begin before it */
-        change_length(t, s, &length);
-        *length = UINT64_MAX - 7;
+        change_length(t, s, 0ull - 30);
         return "end in the middle";
     default:
         return NULL;
