@@ -357,16 +357,25 @@ static cohort_status check_rows(const struct intake *in, const struct table_colu
 
 /* ---- dictionaries -------------------------------------------------------------------------------------- */
 
-/* Is it the dictionary that the piece before had, in the same place? */
+/* Views into the same buffers? */
+static int has_same_heaps(const struct table_piece *p, const struct ArrowArray *a)
+{
+    int same = (uint64_t)a->n_buffers == p->heap_count + 3u;
+    for (uint32_t i = 0; same && i < p->heap_count; i++)
+        same = p->heaps[i] == a->buffers[2 + i];
+    return same;
+}
+
+/* Is it the dictionary that the piece before had, in the same place? One with nulls may be another one. */
 static int is_same_dictionary(const struct table_column *values, const struct ArrowArray *a)
 {
     const struct table_piece *p = &values->piece[0];
     if (values->rows != (uint64_t)a->length || a->offset || values->nulls ||
-        values->type.layout == TABLE_BITS)
+        (a->buffers[0] && a->null_count) || values->type.layout == TABLE_BITS)
         return 0;
     if (values->type.layout >= TABLE_OFFSETS_32 && values->type.layout <= TABLE_OFFSETS_64)
         return p->offsets == a->buffers[1] && p->data == a->buffers[2];
-    return p->data == a->buffers[1];
+    return p->data == a->buffers[1] && (values->type.layout != TABLE_VIEWS || has_same_heaps(p, a));
 }
 
 static cohort_status fill_piece(const struct intake *in, struct table_column *c, const struct ArrowArray *a,

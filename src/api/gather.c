@@ -27,7 +27,8 @@ static uint64_t heap_end(const struct table_column *c)
 
 static int windows(struct table_column *to, const struct table_column *from)
 {
-    uint64_t end = heap_end(from), count = end / WINDOW + (end % WINDOW != 0);
+    /* A string begins in the first WINDOW bytes, and has less than two of them. */
+    const uint64_t end = heap_end(from), count = end / WINDOW + (end % WINDOW != 0), most = 3 * WINDOW;
     struct table_piece *p = &to->piece[0];
     if (!count)
         return 1;
@@ -35,7 +36,7 @@ static int windows(struct table_column *to, const struct table_column *from)
         return 0;
     for (uint64_t k = 0; k < count; k++) {
         p->heaps[k] = (const char *)from->piece[0].data + k * WINDOW;
-        p->heap_bytes[k] = end - k * WINDOW < 2 * WINDOW - 1 ? end - k * WINDOW : 2 * WINDOW - 1;
+        p->heap_bytes[k] = end - k * WINDOW < most ? end - k * WINDOW : most;
     }
     return 1;
 }

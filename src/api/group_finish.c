@@ -112,14 +112,17 @@ static void cell_text(cohort_context *host, struct table_column *column, const c
     struct keys_column k = factor_column_of(c);
     if (k.validity && !table_bit(k.validity, k.validity_bit)) {
         snprintf(to, room_of, "%.60s null", name);
+    } else if (c->format[0] == 'd') {
+        uint64_t decimal[2];
+        memcpy(decimal, k.data, sizeof decimal);
+        snprintf(to, room_of, "%.60s %.15g", name,
+                 group_decimal(decimal[0], decimal[1], group_scale_of(c->format)));
     } else if (k.kind >= KEYS_WIDE) {
         struct keys_text t = keys_text_at(&k, 0);
         snprintf(to, room_of, "%.60s '%.*s'", name, t.length < 60 ? (int)t.length : 60, t.at);
     } else if (!host->backend->keys->load(host, &k, 1, &word, &state)) {
-        double d;
-        memcpy(&d, &word, 8);
-        if (k.kind == KEYS_FLOAT && k.bytes == 8)
-            snprintf(to, room_of, "%.60s %.17g", name, d);
+        if (k.kind == KEYS_FLOAT)
+            snprintf(to, room_of, "%.60s %.17g", name, group_real(group_double(k.kind, k.bytes, word)));
         else if (k.is_signed)
             snprintf(to, room_of, "%.60s %lld", name, (long long)word);
         else

@@ -7,16 +7,41 @@
 #include "group.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "staged.h"
 
-#define NAME_BYTES 400
+#define COLUMN_BYTES 250u /* of a column's name, at most */
 
-static void name_part(const struct group_aggregate *a, char name[NAME_BYTES])
+static size_t column_bytes(const struct group_aggregate *a)
 {
-    snprintf(name, NAME_BYTES, "%s|%s|%.250s", group_op_names[a->op], a->format ? a->format : "",
-             a->column ? a->column : "");
+    return a->column ? strnlen(a->column, COLUMN_BYTES) : 0;
+}
+
+/* Formats have any length, by a time zone. NULL: no memory. */
+static char *part_name(const struct group_aggregate *a)
+{
+    const char *format = a->format ? a->format : "";
+    const size_t column = column_bytes(a),
+                 bytes = strlen(group_op_names[a->op]) + strlen(format) + column + 3;
+    char *name = malloc(bytes);
+    if (name)
+        snprintf(name, bytes, "%s|%s|%.*s", group_op_names[a->op], format, (int)column,
+                 column ? a->column : "");
+    return name;
+}
+
+/* The format in the name of an aggregate's part, which is told by what is due on both sides of it. NULL: it
+ * is of another column, or none. */
+static const char *format_in(const struct group_aggregate *a, const char *name, size_t *bytes)
+{
+    const size_t op = strlen(group_op_names[a->op]), column = column_bytes(a), all = strlen(name);
+    if (all < op + column + 2 || name[op] != '|' || name[all - column - 1] != '|' ||
+        (column && memcmp(name + all - column, a->column, column)))
+        return NULL;
+    *bytes = all - op - column - 2;
+    return name + op + 1;
 }
 
 /* ---- out ----------------------------------------------------------------------------------------------- */
@@ -59,15 +84,18 @@ cohort_status group_partial(cohort_group *g, const char *call, int packed, cohor
     for (uint32_t i = 0; !s && i < g->aggregates; i++) {
         struct group_aggregate *a = &g->aggregate[i];
         struct table_column *c = NULL;
-        char name[NAME_BYTES];
-        s = a->way == GROUP_BY_KEYS   ? distinct_out(g, call, a, packed, &c)
-            : a->way == GROUP_BY_TEXT ? group_texts_column(g, a, "Z", &c)
-                                      : states_out(g, a, &c);
-        name_part(a, name);
+        char *name = part_name(a);
+        if (!name)
+            s = context_fail(g->host, COHORT_NO_MEMORY, "%s: no host memory for a column's name", call);
+        else
+            s = a->way == GROUP_BY_KEYS   ? distinct_out(g, call, a, packed, &c)
+                : a->way == GROUP_BY_TEXT ? group_texts_column(g, a, "Z", &c)
+                                          : states_out(g, a, &c);
         if (!s)
             s = frame_put(made, g->keys + i, name, c);
         else
             table_column_release(c);
+        free(name);
     }
     cohort_frame_release(keys);
     if (s)
@@ -105,23 +133,26 @@ static cohort_status corrupt(cohort_group *g, const char *call, uint32_t column,
 static cohort_status read_name(cohort_group *g, const char *call, uint32_t i, const char *name)
 {
     const struct group_aggregate *a = &g->aggregate[i];
-    size_t op = strlen(group_op_names[a->op]), format;
-    char text[64], due[NAME_BYTES];
+    const size_t op = strlen(group_op_names[a->op]);
+    size_t bytes = 0;
     struct table_type type;
-    const char *at = name + op + 1;
-    if (strncmp(name, group_op_names[a->op], op) || name[op] != '|' || !strchr(at, '|'))
+    if (strncmp(name, group_op_names[a->op], op) || name[op] != '|')
         return corrupt(g, call, g->keys + i, name, "the aggregate is another one");
-    format = (size_t)(strchr(at, '|') - at);
-    snprintf(due, sizeof due, "%.250s", a->column ? a->column : "");
-    if (format >= sizeof text || strcmp(at + format + 1, due))
+    const char *format = format_in(a, name, &bytes);
+    if (!format)
         return corrupt(g, call, g->keys + i, name, "the aggregate's column is another one");
-    memcpy(text, at, format);
-    text[format] = 0;
     if (!a->column)
         return group_type(g, call, i, NULL);
-    if (!table_type_parse(text, &type))
-        return corrupt(g, call, g->keys + i, name, "there is no such type");
-    return group_type(g, call, i, text);
+    char *text = malloc(bytes + 1);
+    if (!text)
+        return context_fail(g->host, COHORT_NO_MEMORY, "%s: no host memory for a format", call);
+    memcpy(text, format, bytes);
+    text[bytes] = 0;
+    cohort_status s = table_type_parse(text, &type)
+                          ? group_type(g, call, i, text)
+                          : corrupt(g, call, g->keys + i, name, "there is no such type");
+    free(text);
+    return s;
 }
 
 static int is_binary(const struct table_column *c)
@@ -232,13 +263,14 @@ struct formats {
 static const char *partial_format(void *of, uint32_t i)
 {
     struct formats *f = of;
-    const char *name = f->partial->field[f->group->keys + i].name, *at = strchr(name, '|');
-    size_t length = at ? strcspn(at + 1, "|") : 0;
-    if (!f->group->aggregate[i].column)
+    const struct group_aggregate *a = &f->group->aggregate[i];
+    size_t bytes = 0;
+    const char *format = format_in(a, f->partial->field[f->group->keys + i].name, &bytes);
+    if (!a->column)
         return NULL;
-    length = length < sizeof f->text ? length : 0;
-    memcpy(f->text, at ? at + 1 : "", length);
-    f->text[length] = 0;
+    bytes = bytes < sizeof f->text ? bytes : sizeof f->text - 1; /* what a time zone is does not matter */
+    memcpy(f->text, format ? format : "", bytes);
+    f->text[bytes] = 0;
     return f->text;
 }
 

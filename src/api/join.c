@@ -358,7 +358,10 @@ static cohort_status make_rest(cohort_join *j)
         return s;
     r->index = &j->index;
     __atomic_store_n(&j->changed, 0, __ATOMIC_RELAXED);
-    return j->host->backend->join->rest(j->host, r);
+    s = j->host->backend->join->rest(j->host, r);
+    if (s)
+        r->index = NULL; /* it is to be made anew */
+    return s;
 }
 
 cohort_status cohort_join_finish(cohort_join *join, cohort_join_page *page)

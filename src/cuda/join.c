@@ -139,12 +139,31 @@ static struct join_look look_of(const struct join_index *x)
 
 /* ---- left rows ----------------------------------------------------------------------------------------- */
 
+/* Marks last, so they are made when nothing else can fail. Left rows have their right rows by then; sums of
+ * blocks go to `before`, and are of no use. */
+static cohort_status mark(cohort_context *context, const struct join_count_step *counted, co_u64 *before)
+{
+    struct join_count_step step = *counted;
+    step.index.row = step.index.unique ? NULL : step.index.row;
+    step.marks = 1;
+    step.before = before;
+    return gpu_launch_warps(context, "join_count", join_blocks(step.n), 0, &step);
+}
+
 static cohort_status cuda_join_count(cohort_context *context, struct join_probe *p)
 {
-    struct join_count_step step = {look_of(p->index),          p->rule, (co_u32)p->marks, p->n, p->at,
-                                   (co_u64 *)(void *)p->before};
-    cohort_status s = gpu_launch_warps(context, "join_count", join_blocks(p->n), 0, &step);
-    return s ? s : add_up(context, p->before, join_blocks(p->n), &p->total);
+    struct join_count_step step = {look_of(p->index), p->rule, 0, p->n, p->at, (co_u64 *)(void *)p->before};
+    const uint64_t blocks = join_blocks(p->n);
+    void *before = NULL;
+    cohort_status s = p->marks ? pool_take(context, blocks * sizeof step.before[0], &before) : COHORT_OK;
+    if (!s)
+        s = gpu_launch_warps(context, "join_count", blocks, 0, &step);
+    if (!s)
+        s = add_up(context, p->before, blocks, &p->total);
+    if (!s && p->marks)
+        s = mark(context, &step, before);
+    pool_give(context, before);
+    return s;
 }
 
 static cohort_status cuda_join_pairs(cohort_context *context, const struct join_page *page)

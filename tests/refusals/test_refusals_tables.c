@@ -15,6 +15,7 @@ struct tables {
     cohort_matches *matches;
     cohort_factor *factor;
     cohort_frame *partial, *out;
+    cohort_join_page page;
     uint32_t ids[ROWS];
     uint8_t bits[ROWS / 8];
 };
@@ -196,7 +197,15 @@ static void groups(struct test *t)
 
 /* ---- joins and keys ------------------------------------------------------------------------------------ */
 
-enum { BUILD, PROBE, FACTOR, FACTORIZE, UNIQUE, IS_IN };
+enum { BUILD, PROBE, FULL, FINISH_JOIN, FACTOR, FACTORIZE, UNIQUE, IS_IN };
+
+/* Frame 1 against frame 0, whose rows that have no pair are told by cohort_join_finish. */
+static cohort_status probe_full(struct tables *x)
+{
+    cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
+    o.kind = COHORT_JOIN_FULL;
+    return cohort_join_probe(x->join, x->frame[1], &o, &x->matches);
+}
 
 static void begin_keys(struct test *t, struct scene *s)
 {
@@ -207,8 +216,10 @@ static void begin_keys(struct test *t, struct scene *s)
         x->frame[f] = keys_of(t, whole);
         cohort_frame_release(whole);
     }
-    if (refuse_deed->what == PROBE)
+    if (refuse_deed->what >= PROBE && refuse_deed->what <= FINISH_JOIN)
         OK(t, cohort_join_build(x->frame[0], NULL, &x->join));
+    if (refuse_deed->what == FINISH_JOIN)
+        OK(t, probe_full(x));
     if (refuse_deed->what == FACTOR) {
         OK(t, cohort_factor_create(t->context, 1, NULL, &x->factor));
         OK(t, cohort_factor_add(x->factor, x->frame[0], x->ids));
@@ -224,6 +235,11 @@ static cohort_status act_keys(struct test *t, struct scene *s)
         return cohort_join_build(x->frame[0], NULL, &x->join);
     case PROBE:
         return cohort_join_probe(x->join, x->frame[1], NULL, &x->matches);
+    case FULL:
+        return probe_full(x);
+    case FINISH_JOIN:
+        x->page = (cohort_join_page)COHORT_JOIN_PAGE_INIT;
+        return cohort_join_finish(x->join, &x->page);
     case FACTOR:
         return cohort_factor_add(x->factor, x->frame[1], x->ids);
     case FACTORIZE:
@@ -259,14 +275,40 @@ static uint64_t pairs_due(void)
     return pairs;
 }
 
+/* Rows of frame 0 whose keys frame 1 has not. */
+static uint64_t rest_due(void)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0, is_met; i < ROWS; i++, n += !is_met) {
+        is_met = 0;
+        for (uint64_t j = 0; j < rows_of(1); j++)
+            is_met |= key(1, j) == key(0, i);
+    }
+    return n;
+}
+
+/* Of the join, after a call that failed, too: what a probe that has no matches met is not met. */
+static void check_rest(struct test *t, struct tables *x, cohort_status status)
+{
+    cohort_join_page page = COHORT_JOIN_PAGE_INIT;
+    const int is_met = x->matches != NULL;
+    if (refuse_deed->what == FINISH_JOIN && !status)
+        EQUAL(t, x->page.total, rest_due());
+    OK(t, cohort_join_finish(x->join, &page));
+    EQUAL(t, page.total, is_met ? rest_due() : ROWS);
+}
+
 static void check_keys(struct test *t, struct scene *s, cohort_status status)
 {
     struct tables *x = s->own;
     const int what = refuse_deed->what;
     uint64_t got[GROUPS];
-    CHECK(t, ((what == BUILD && !status) || what == PROBE) == (x->join != NULL));
-    CHECK(t, (what == PROBE && !status) == (x->matches != NULL));
+    const int probes = what == PROBE || what == FULL, finishes = what == FINISH_JOIN;
+    CHECK(t, ((what == BUILD && !status) || probes || finishes) == (x->join != NULL));
+    CHECK(t, ((probes && !status) || finishes) == (x->matches != NULL));
     CHECK(t, ((what == FACTORIZE || what == UNIQUE) && !status) == (x->out != NULL));
+    if (what == FULL || finishes)
+        check_rest(t, x, status);
     if (status)
         return;
     if (what == PROBE)
@@ -294,8 +336,9 @@ static void check_keys(struct test *t, struct scene *s, cohort_status status)
 
 static void keys(struct test *t)
 {
-    static const struct deed deeds[] = {KEYS_DEED(BUILD),     KEYS_DEED(PROBE),  KEYS_DEED(FACTOR),
-                                        KEYS_DEED(FACTORIZE), KEYS_DEED(UNIQUE), KEYS_DEED(IS_IN)};
+    static const struct deed deeds[] = {KEYS_DEED(BUILD),  KEYS_DEED(PROBE),  KEYS_DEED(FINISH_JOIN),
+                                        KEYS_DEED(FULL),   KEYS_DEED(FACTOR), KEYS_DEED(FACTORIZE),
+                                        KEYS_DEED(UNIQUE), KEYS_DEED(IS_IN)};
     for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
         if (refuse_takes(t, i, 1))
             refuse_each(t, &deeds[i]);

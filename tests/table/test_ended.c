@@ -92,6 +92,60 @@ static cohort_status factorize_once(void *world)
     return s;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static uint64_t distinct_of(struct world *w)
+{
+    uint64_t distinct = w->n != 0;
+    memcpy(w->sorted, w->keys, w->n * 8);
+    qsort(w->sorted, w->n, 8, by_value);
+    for (uint64_t i = 1; i < w->n; i++)
+        distinct += w->sorted[i] != w->sorted[i - 1];
+    return distinct;
+}
+
+/* A factor that knows some keys gets all rows. (Keys that lie close together are in a table by word then.)
+ * What was ended may have brought some of their keys. It goes on with others, and then with all: each key has
+ * an id of its own. */
+static cohort_status factor_once(void *world)
+{
+    struct world *w = world;
+    uint32_t *ids = malloc(w->n * 4);
+    uint64_t *row = malloc(w->n * 8), seen = 0;
+    cohort_factor *factor = NULL;
+    cohort_frame *some = NULL, *others = NULL;
+    OK(w->t, cohort_factor_create(w->context, 1, NULL, &factor));
+    OK(w->t, cohort_frame_slice(w->frame, 0, 1000, &some));
+    OK(w->t, cohort_frame_slice(w->frame, 3000, 900, &others));
+    cohort_status s = cohort_factor_add(factor, some, ids);
+    if (!s)
+        s = cohort_factor_add(factor, w->frame, ids);
+    w->ending.stop = 0;
+    if (s)
+        OK(w->t, cohort_factor_add(factor, others, ids));
+    if (s)
+        OK(w->t, cohort_factor_add(factor, w->frame, ids));
+    memset(row, 0xff, w->n * 8);
+    for (uint64_t i = 0; i < w->n; i++) {
+        REQUIRE(w->t, ids[i] < cohort_factor_count(factor) && ids[i] < w->n);
+        seen += row[ids[i]] == ~0ull;
+        row[ids[i]] = row[ids[i]] == ~0ull ? i : row[ids[i]];
+        REQUIRE(w->t, w->keys[row[ids[i]]] == w->keys[i]);
+    }
+    EQUAL(w->t, cohort_factor_count(factor), seen);
+    EQUAL(w->t, seen, distinct_of(w));
+    cohort_factor_destroy(factor);
+    cohort_frame_release(some);
+    cohort_frame_release(others);
+    free(ids);
+    free(row);
+    return s;
+}
+
 static cohort_status index_once(void *world)
 {
     struct world *w = world;
@@ -112,6 +166,7 @@ static void keys(struct test *t)
             continue;
         world_open(&w, t, i < 3 ? 1 : 3, distinct[i % 3]);
         end_everywhere(&w.ending, &w, factorize_once);
+        end_everywhere(&w.ending, &w, factor_once);
         end_everywhere(&w.ending, &w, index_once);
         world_close(&w);
     }

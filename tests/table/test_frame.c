@@ -2,6 +2,8 @@
  * what must be refused. */
 #include "model.h"
 
+#include <sys/mman.h>
+
 #define FRAMES 60
 
 static void check_alive(struct test *t)
@@ -171,6 +173,35 @@ static void selections(struct test *t)
 }
 
 /* ---- gathers ------------------------------------------------------------------------------------------- */
+
+/* Each name that the left frame has, in whatever place, gets the suffix. */
+static void names_beside(struct test *t)
+{
+    static const uint8_t v[1];
+    static const char *const names[] = {"x", "y", "z", "", "x"};
+    static const char *const due[2][5] = {{"x_right", "y_right", "z_right", "_right", "x_right"},
+                                          {"x'", "y'", "z'", "'", "x'"}};
+    for (uint32_t left = 1; left < 5; left++)
+        for (int suffix = 0; suffix < 2; suffix++) {
+            cohort_array a[5];
+            cohort_frame *some = NULL, *all = NULL, *made = NULL;
+            for (uint32_t i = 0; i < 5; i++)
+                a[i] = (cohort_array){names[i], COHORT_U8, 0, v, NULL};
+            OK(t, cohort_frame_create(t->context, 1, left, a, &some));
+            OK(t, cohort_frame_create(t->context, 1, 5, a, &all));
+            OK(t, cohort_frame_beside(some, all, suffix ? "'" : NULL, &made));
+            EQUAL(t, cohort_frame_columns(made), left + 5);
+            for (uint32_t i = 0; i < left + 5; i++) {
+                cohort_column_info info = COHORT_COLUMN_INFO_INIT;
+                const uint32_t k = i < left ? i : i - left;
+                OK(t, cohort_frame_get_column(made, i, &info));
+                CHECK(t, !strcmp(info.name, i < left || (k >= left && k < 4) ? names[k] : due[suffix][k]));
+            }
+            cohort_frame_release(some);
+            cohort_frame_release(all);
+            cohort_frame_release(made);
+        }
+}
 
 static void gathered_model(struct model *to, const struct model *from, uint64_t n, const struct column *rows)
 {
@@ -381,6 +412,8 @@ static void refuses_structs(struct test *t)
     SPOILED(b, s->format, "+l", COHORT_UNSUPPORTED, "+l");
     SPOILED(b, s->format, "d:76,2,256", COHORT_UNSUPPORTED, "256");
     SPOILED(b, s->format, "w:0", COHORT_UNSUPPORTED, "w:0");
+    SPOILED(b, s->format, "d:39,2", COHORT_UNSUPPORTED, "d:39,2");
+    SPOILED(b, s->format, "d:0,0", COHORT_UNSUPPORTED, "d:0,0");
     SPOILED(b, s->format, "", COHORT_UNSUPPORTED, "spoiled");
     SPOILED(b, s->format, NULL, COHORT_CORRUPT, "spoiled");
     SPOILED(b, a->length, -1, COHORT_CORRUPT, "length");
@@ -408,6 +441,48 @@ static void refuses_structs(struct test *t)
     SPOILED(b, b.array.buffers[0], (const void *)&none, COHORT_UNSUPPORTED, "null");
     end_bad(&b);
     check_alive(t);
+}
+
+static void release_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+
+static void release_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+
+/* Rows of the struct that are null as a whole are looked for where it begins, and not before. */
+static void whole_rows(struct test *t)
+{
+    static const int32_t values[] = {1, 2, 3, 4, 5};
+    for (unsigned bits = 0; bits < 32; bits++)
+        for (int64_t offset = 0; offset < 4; offset++) {
+            const uint8_t validity = (uint8_t)bits;
+            const void *buffers[] = {NULL, values}, *own[] = {&validity};
+            struct ArrowSchema child = {.format = "i", .name = "a", .release = release_schema},
+                               *children[] = {&child};
+            struct ArrowSchema schema = {
+                .format = "+s", .name = "", .n_children = 1, .children = children, .release = release_schema};
+            struct ArrowArray column = {.length = 5,
+                                        .n_buffers = 2,
+                                        .buffers = buffers,
+                                        .release = release_array},
+                              *columns[] = {&column};
+            struct ArrowArray array = {.length = 5 - offset,
+                                       .offset = offset,
+                                       .n_buffers = 1,
+                                       .buffers = own,
+                                       .n_children = 1,
+                                       .children = columns,
+                                       .release = release_array};
+            const cohort_status due = bits >> offset == 31u >> offset ? COHORT_OK : COHORT_UNSUPPORTED;
+            cohort_frame *frame = NULL;
+            CHECKF(t, cohort_frame_import(t->context, &schema, &array, &frame) == due, "bits %u from %d",
+                   bits, (int)offset);
+            cohort_frame_release(frame);
+        }
 }
 
 static void refuses_strings(struct test *t)
@@ -465,6 +540,194 @@ static void refuses_dictionaries(struct test *t)
     SPOILED(b, offsets[a->dictionary->offset], -3, COHORT_CORRUPT, "row 0");
     end_bad(&b);
     check_alive(t);
+}
+
+/* ---- dictionaries of several chunks -------------------------------------------------------------------- */
+
+#define CHUNKS 4
+
+/* A stream of arrays, whose dictionaries' values lie in the same place. */
+struct chunks {
+    struct ArrowSchema schema, values;
+    struct ArrowArray array[CHUNKS], dictionary[CHUNKS];
+    const void *buffers[CHUNKS][2], *dictionary_buffers[CHUNKS][4];
+    int count, given;
+};
+
+static const int32_t chunk_indices[] = {0, 1, 2, 1};
+
+static int chunks_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    *out = ((struct chunks *)stream->private_data)->schema;
+    return 0;
+}
+
+static int chunks_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct chunks *c = stream->private_data;
+    *out = c->given < c->count ? c->array[c->given++] : (struct ArrowArray){0};
+    return 0;
+}
+
+static const char *chunks_error(struct ArrowArrayStream *stream)
+{
+    (void)stream;
+    return NULL;
+}
+
+static void chunks_release(struct ArrowArrayStream *stream)
+{
+    stream->release = NULL;
+}
+
+static void chunks_open(struct chunks *c, int count, const char *format, const void *values, int64_t buffers)
+{
+    *c = (struct chunks){.count = count};
+    c->values = (struct ArrowSchema){.format = format, .name = "", .release = release_schema};
+    c->schema =
+        (struct ArrowSchema){.format = "i", .name = "a", .release = release_schema, .dictionary = &c->values};
+    for (int i = 0; i < count; i++) {
+        c->buffers[i][1] = chunk_indices;
+        c->dictionary_buffers[i][1] = values;
+        c->dictionary[i] = (struct ArrowArray){
+            .length = 3, .n_buffers = buffers, .buffers = c->dictionary_buffers[i], .release = release_array};
+        c->array[i] = (struct ArrowArray){.length = 4,
+                                          .n_buffers = 2,
+                                          .buffers = c->buffers[i],
+                                          .dictionary = &c->dictionary[i],
+                                          .release = release_array};
+    }
+}
+
+static void chunks_read(struct test *t, struct chunks *c, struct model *m)
+{
+    struct ArrowArrayStream stream = {chunks_schema, chunks_next, chunks_error, chunks_release, c};
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    cohort_frame *frame = NULL, *back = NULL;
+    OK(t, cohort_frame_import_stream(t->context, &stream, &frame));
+    OK(t, cohort_frame_export(frame, &schema, &array));
+    OK(t, cohort_frame_import(t->context, &schema, &array, &back)); /* indices are in its dictionary */
+    model_of_frame(t, m, back);
+    cohort_frame_release(frame);
+    cohort_frame_release(back);
+    REQUIRE(t, m->rows == 4 * (uint64_t)c->count);
+}
+
+/* The same values, of which the second array's are null here and there; the same views of other buffers. */
+static void shared_values(struct test *t)
+{
+    const int64_t numbers[] = {10, 20, 30};
+    const uint8_t valid = 5;
+    const int32_t views[] = {20, 0, 0, 0, 20, 0, 0, 20, 3, 0, 0, 0};
+    const int64_t size = 40;
+    char heap[2][41];
+    struct chunks c;
+    struct model m;
+    for (int64_t nulls = -1; nulls < 2; nulls += 2) {
+        chunks_open(&c, 2, "l", numbers, 2);
+        c.dictionary_buffers[1][0] = &valid;
+        c.dictionary[1].null_count = nulls;
+        chunks_read(t, &c, &m);
+        for (uint64_t i = 0; i < 8; i++) {
+            const unsigned char *at = m.column[0].cell[i].bytes;
+            const int is_null = i > 4 && chunk_indices[i % 4] == 1;
+            CHECK(t, is_null ? !at : at && !memcmp(at, &numbers[chunk_indices[i % 4]], 8));
+        }
+        model_close(&m);
+    }
+    chunks_open(&c, 2, "vz", views, 4);
+    for (int i = 0; i < 2; i++) {
+        memset(heap[i], 'a' + i, sizeof heap[i]);
+        c.dictionary_buffers[i][2] = heap[i];
+        c.dictionary_buffers[i][3] = &size;
+    }
+    chunks_read(t, &c, &m);
+    for (uint64_t i = 0; i < 8; i++)
+        if (chunk_indices[i % 4] < 2)
+            CHECK(t, m.column[0].cell[i].bytes[0] == (i < 4 ? 'a' : 'b'));
+    model_close(&m);
+}
+
+/* Some chunks have the dictionary of the one before, others have other ones: each in each place. */
+static void some_share_values(struct test *t)
+{
+    const int64_t numbers[CHUNKS][3] = {{10, 20, 30}, {11, 21, 31}, {12, 22, 32}, {13, 23, 33}};
+    for (unsigned places = 0; places < 1u << CHUNKS; places++) {
+        unsigned of[CHUNKS];
+        struct chunks c;
+        struct model m;
+        chunks_open(&c, CHUNKS, "l", NULL, 2);
+        for (unsigned i = 0; i < CHUNKS; i++) {
+            of[i] = i && places >> i & 1 ? of[i - 1] : i;
+            c.dictionary_buffers[i][1] = numbers[of[i]];
+        }
+        chunks_read(t, &c, &m);
+        for (unsigned i = 0; i < 4 * CHUNKS; i++)
+            CHECK(t, !memcmp(m.column[0].cell[i].bytes, &numbers[of[i / 4]][chunk_indices[i % 4]], 8));
+        model_close(&m);
+    }
+}
+
+/* Dictionaries of two chunks have as many values together as indices of a byte tell, or some more. */
+static void index_width(struct test *t)
+{
+    static const char *const formats[] = {"c", "C"};
+    static const int8_t indices[] = {0, 26, 99, 5};
+    int64_t values[100];
+    for (int64_t i = 0; i < 100; i++)
+        values[i] = i;
+    for (unsigned i = 0; i < 2 * 8; i++) {
+        const int64_t more = 27 + i / 2;
+        const int8_t last[] = {0, 26, (int8_t)(more - 1), 5};
+        struct chunks c;
+        struct model m;
+        chunks_open(&c, 2, "l", values, 2);
+        c.schema.format = formats[i % 2];
+        c.buffers[0][1] = indices;
+        c.buffers[1][1] = last;
+        c.dictionary[0].length = 100;
+        c.dictionary[1].length = more;
+        chunks_read(t, &c, &m);
+        for (unsigned k = 0; k < 8; k++)
+            CHECK(t, m.column[0].cell[k].bytes[0] == (k < 4 ? indices[k] : last[k - 4]));
+        model_close(&m);
+    }
+}
+
+/* Strings of up to 2^31 - 1 bytes, which begin anywhere: their views lie in their buffers, whose sizes are
+ * told. */
+static void gather_long(struct test *t)
+{
+    const int64_t at[] = {0, (1ll << 30) - 10, (1ll << 30) - 10 + 1600000000, (1ll << 32) - 1,
+                          (3ll << 31) - 2};
+    const uint32_t rows[] = {3, 1, 0, 2};
+    const uint64_t bytes = 7ull << 30; /* that nobody reads but for the first ones of each string */
+    void *heap = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const void *buffers[] = {NULL, at, heap};
+    struct ArrowSchema schema = {.format = "U", .name = "u", .release = release_schema};
+    struct ArrowArray array = {.length = 4, .n_buffers = 3, .buffers = buffers, .release = release_array};
+    cohort_frame *frame = NULL, *made = NULL, *back = NULL;
+    REQUIRE(t, heap != MAP_FAILED);
+    OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+    OK(t, cohort_gather(frame, 4, 4, rows, &made));
+    OK(t, cohort_frame_export(made, &schema, &array));
+    const struct ArrowArray *a = array.children[0];
+    const int64_t *sizes = a->buffers[a->n_buffers - 1];
+    for (int i = 0; i < 4; i++) {
+        int32_t view[4];
+        memcpy(view, (const char *)a->buffers[1] + 16 * i, sizeof view);
+        EQUAL(t, view[0], at[rows[i] + 1] - at[rows[i]]);
+        REQUIRE(t, view[2] >= 0 && view[2] < a->n_buffers - 3);
+        CHECK(t, (const char *)a->buffers[2 + view[2]] + view[3] == (const char *)heap + at[rows[i]]);
+        CHECK(t, (int64_t)view[3] + view[0] <= sizes[view[2]]);
+        CHECK(t, (const char *)a->buffers[2 + view[2]] + sizes[view[2]] <= (const char *)heap + at[4]);
+    }
+    OK(t, cohort_frame_import(t->context, &schema, &array, &back));
+    cohort_frame_release(back);
+    cohort_frame_release(made);
+    cohort_frame_release(frame);
+    munmap(heap, bytes);
 }
 
 /* ---- plain arrays, and calls that are refused ---------------------------------------------------------- */
@@ -567,13 +830,19 @@ const struct test_case test_cases[] = {{"round_trip", round_trip, 0},
                                        {"streams", streams, 0},
                                        {"slices", slices, 0},
                                        {"selections", selections, 0},
+                                       {"names_beside", names_beside, 0},
                                        {"gathers", gathers, TEST_EACH_MEMORY},
                                        {"gather_refuses", gather_refuses, TEST_EACH_MEMORY},
                                        {"devices", devices, 0},
                                        {"outlives", outlives, TEST_NO_CONTEXT},
                                        {"refuses_structs", refuses_structs, 0},
+                                       {"whole_rows", whole_rows, 0},
                                        {"refuses_strings", refuses_strings, TEST_ON_CPU},
                                        {"refuses_dictionaries", refuses_dictionaries, 0},
+                                       {"shared_values", shared_values, 0},
+                                       {"some_share_values", some_share_values, 0},
+                                       {"index_width", index_width, 0},
+                                       {"gather_long", gather_long, TEST_ON_CPU},
                                        {"plain_arrays", plain_arrays, 0},
                                        {"broken_stream", broken_stream, 0},
                                        {"no_memory", no_memory, TEST_NO_CONTEXT},

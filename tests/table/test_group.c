@@ -551,6 +551,155 @@ static void overflow(struct test *t)
     cohort_group_destroy(g);
 }
 
+/* The group that is named, by a key of each kind. */
+static void overflow_key(struct test *t)
+{
+    static const struct {
+        const char *format, *text;
+        uint64_t bits[2];
+    } keys[] = {{"f", "key 1.5", {0x3fc00000, 0}},
+                {"e", "key -2", {0xc000, 0}},
+                {"g", "key 0.25", {0x3fd0000000000000, 0}},
+                {"c", "key -3", {0xfd, 0}},
+                {"S", "key 65533", {0xfffd, 0}},
+                {"d:20,2", "key 123.45", {12345, 0}},
+                {"d:20,-1", "key -120", {-12ull, ~0ull}},
+                {"w:9", "key 'abc'", {0x636261, 0}}};
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const uint64_t v[1] = {UINT64_MAX};
+        cohort_frame *made = two_columns(t, t->context, 1, (const uint32_t[]){0}, COHORT_U64, v),
+                     *frame = NULL, *out = NULL;
+        cohort_group *g = simple(t, t->context, 1, a, 0);
+        struct ArrowSchema schema;
+        struct ArrowArray array;
+        OK(t, cohort_frame_export(made, &schema, &array));
+        schema.children[0]->format = keys[i].format;
+        array.children[0]->buffers[1] = keys[i].bits;
+        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+        OK(t, cohort_group_add(g, frame));
+        OK(t, cohort_group_add(g, frame));
+        FAILS(t, t->context, cohort_group_finish(g, 0, &out), COHORT_OVERFLOW, "'v'", keys[i].text);
+        cohort_group_destroy(g);
+        cohort_frame_release(made);
+        cohort_frame_release(frame);
+    }
+}
+
+/* What lies in the middle of two doubles goes to the even one, and what is a bit off it to the nearer one. */
+static void reproducible_ties(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
+    static const double big = 9007199254740992.0; /* 2^53 */
+    static const struct {
+        double v[3], due;
+    } sums[] = {{{9007199254740992.0, 1, 0}, 9007199254740992.0},
+                {{9007199254740994.0, 1, 0}, 9007199254740996.0},
+                {{9007199254740992.0, 1, 1e-3}, 9007199254740994.0},
+                {{9007199254740994.0, 1, -1e-3}, 9007199254740994.0},
+                {{-9007199254740992.0, -1, 0}, -9007199254740992.0},
+                {{-9007199254740994.0, -1, 0}, -9007199254740996.0},
+                {{9007199254740992.0, 3, 0}, 9007199254740996.0},
+                {{4503599627370495.5, 4503599627370495.5, 1}, 9007199254740992.0}};
+    enum { SUMS = sizeof sums / sizeof *sums };
+    uint32_t key[3 * SUMS];
+    double v[3 * SUMS], got[SUMS];
+    for (uint32_t i = 0; i < 3 * SUMS; i++) {
+        key[i] = i / 3;
+        v[i] = sums[i / 3].v[i % 3];
+    }
+    for (int scale = 0; scale < 2; scale++) {
+        cohort_frame *frame = two_columns(t, t->context, 3 * SUMS, key, COHORT_F64, v), *out = NULL;
+        cohort_group *g = simple(t, t->context, 1, a, 1);
+        OK(t, cohort_group_add(g, frame));
+        OK(t, cohort_group_finish(g, 0, &out));
+        column_at(t, out, 1, 8, got);
+        for (uint32_t i = 0; i < SUMS; i++)
+            CHECKF(t, got[i] == sums[i].due * (scale ? big : 1), "sum %u: %.17g", i, got[i]);
+        for (uint32_t i = 0; i < 3 * SUMS; i++)
+            v[i] *= big;
+        cohort_frame_release(frame);
+        cohort_frame_release(out);
+        cohort_group_destroy(g);
+    }
+}
+
+/* Of many groups whose sums are too large the first one is told. */
+static void first_overflow(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
+    enum { GROUPS = 300, FIRST = 70 };
+    for (int is_decimal = 0; is_decimal < 2; is_decimal++) {
+        wide *wides = calloc(GROUPS, sizeof *wides);
+        int64_t *v = calloc(GROUPS, sizeof *v);
+        uint32_t key[GROUPS];
+        REQUIRE(t, wides && v);
+        for (uint32_t i = 0; i < GROUPS; i++) {
+            key[i] = 5000 + i;
+            v[i] = i < FIRST ? 1 : INT64_MAX;
+            wides[i] = i < FIRST ? 1 : (wide)(((wide_bits)1 << 127) - 1);
+        }
+        cohort_frame *made = two_columns(t, t->context, GROUPS, key, COHORT_I64, v), *frame = NULL,
+                     *out = NULL;
+        cohort_group *g = simple(t, t->context, 1, a, 0);
+        struct ArrowSchema schema;
+        struct ArrowArray array;
+        OK(t, cohort_frame_export(made, &schema, &array));
+        schema.children[1]->format = is_decimal ? "d:38,0" : "l";
+        array.children[1]->buffers[1] = is_decimal ? (const void *)wides : v;
+        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+        OK(t, cohort_group_add(g, frame));
+        OK(t, cohort_group_add(g, frame));
+        FAILS(t, t->context, cohort_group_finish(g, 0, &out), COHORT_OVERFLOW, "row 70 of the groups",
+              "key 5070");
+        cohort_group_destroy(g);
+        cohort_frame_release(made);
+        cohort_frame_release(frame);
+        free(wides);
+        free(v);
+    }
+}
+
+/* Time zones of any length and with any bytes go through merges and partial results. */
+static void time_zones(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_MAX, 0, "v", NULL},
+                                         {COHORT_AGGREGATE_NUNIQUE, 0, "v", NULL}};
+    static char zones[][96] = {"tsu:", "tsu:a|v", "tsu:|"};
+    const uint32_t key[3] = {7, 8, 7};
+    const int64_t v[3] = {5, -9, 3};
+    memset(zones[0] + 4, 'z', sizeof zones[0] - 5);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        cohort_frame *made = two_columns(t, t->context, 3, key, COHORT_I64, v), *frame = NULL,
+                     *partial = NULL, *out = NULL;
+        cohort_group *g = simple(t, t->context, 2, a, 0), *other = simple(t, t->context, 2, a, 0);
+        struct ArrowSchema schema;
+        struct ArrowArray array;
+        cohort_column_info info = COHORT_COLUMN_INFO_INIT;
+        int64_t got[2];
+        OK(t, cohort_frame_export(made, &schema, &array));
+        schema.children[1]->format = zones[i];
+        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+        OK(t, cohort_group_add(other, frame));
+        OK(t, cohort_group_partial(other, &partial));
+        OK(t, cohort_group_merge_partial(g, partial));
+        OK(t, cohort_group_merge(g, other));
+        OK(t, cohort_group_finish(g, 0, &out));
+        OK(t, cohort_frame_get_column(out, 1, &info));
+        CHECK(t, !strcmp(info.format, zones[i]));
+        column_at(t, out, 1, 8, got);
+        CHECK(t, got[0] == 5 && got[1] == -9);
+        column_at(t, out, 2, 8, got);
+        CHECK(t, got[0] == 2 && got[1] == 1);
+        cohort_group_destroy(g);
+        cohort_group_destroy(other);
+        cohort_frame_release(made);
+        cohort_frame_release(frame);
+        cohort_frame_release(partial);
+        cohort_frame_release(out);
+    }
+}
+
 /* What belongs to another context works there, and not here. */
 static void refuses_strangers(struct test *t, cohort_group *g, const uint32_t *k, const float *v)
 {
@@ -720,9 +869,13 @@ const struct test_case test_cases[] = {
     {"sorted", sorted, 0},
     {"many", many, 0},
     {"reproducible", reproducible, 0},
+    {"reproducible ties", reproducible_ties, 0},
     {"decimals", decimals, 0},
     {"moments of decimals", decimal_moments, 0},
     {"overflow", overflow, 0},
+    {"overflow's key", overflow_key, 0},
+    {"first overflow", first_overflow, 0},
+    {"time zones", time_zones, 0},
     {"refuses", refuses, 0},
     {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
     {NULL, NULL, 0},

@@ -58,6 +58,43 @@ static void shapes_of_nulls(struct test *t)
     cohort_frame_release(frame);
 }
 
+/* The same of two columns, of which one has nulls that are values: for either side. */
+static void shapes_of_some_nulls(struct test *t)
+{
+    const uint64_t same[] = {1, 1}, other[] = {3, 4};
+    const uint8_t none = 0;
+    for (int which = 0; which < 2; which++)
+        for (int side = 0; side < 2; side++)
+            for (int equal = 0; equal < 2; equal++) {
+                const cohort_array null = {"null", COHORT_U64, 0, same, &none};
+                const cohort_array twice[] = {{"a", COHORT_U64, 0, same, NULL},
+                                              {"b", COHORT_U64, 0, same, NULL}},
+                                   once[] = {{"a", COHORT_U64, 0, other, NULL},
+                                             {"b", COHORT_U64, 0, other, NULL}};
+                cohort_array bad[] = {twice[0], twice[1]};
+                uint8_t nulls_equal[2] = {(uint8_t)(which ^ equal), (uint8_t)(which ^ equal ^ 1)};
+                cohort_frame *frame[2] = {NULL, NULL};
+                cohort_join *join = NULL;
+                cohort_matches *m = NULL;
+                cohort_join_options options = COHORT_JOIN_OPTIONS_INIT;
+                cohort_join_probe_options o = COHORT_JOIN_PROBE_OPTIONS_INIT;
+                bad[which] = null;
+                options.nulls_equal = nulls_equal;
+                o.validate = COHORT_JOIN_ONE_TO_ONE;
+                OK(t, cohort_frame_create(t->context, 2, 2, bad, &frame[side]));
+                OK(t, cohort_frame_create(t->context, 2, 2, once, &frame[!side]));
+                OK(t, cohort_join_build(frame[1], &options, &join));
+                EQUAL(t, cohort_join_probe(join, frame[0], &o, &m),
+                      nulls_equal[which] ? COHORT_RANGE : COHORT_OK);
+                EQUAL(t, (side ? o.repeated_right : o.repeated_left)[1],
+                      nulls_equal[which] ? 1 : COHORT_NO_ROW);
+                cohort_matches_destroy(m);
+                cohort_join_destroy(join);
+                cohort_frame_release(frame[0]);
+                cohort_frame_release(frame[1]);
+            }
+}
+
 /* ---- what is refused ----------------------------------------------------------------------------------- */
 
 static void refuses(struct test *t)
@@ -295,6 +332,7 @@ static void memory(struct test *t)
 
 const struct test_case test_cases[] = {{"shapes", shapes, 0},
                                        {"shapes_of_nulls", shapes_of_nulls, 0},
+                                       {"shapes_of_some_nulls", shapes_of_some_nulls, 0},
                                        {"refuses", refuses, 0},
                                        {"no_memory", no_memory, TEST_ON_CPU},
                                        {"memory", memory, TEST_ON_CPU | TEST_NO_CONTEXT},

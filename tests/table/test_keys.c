@@ -623,6 +623,67 @@ static void no_memory(struct test *t)
     no_memory_of(t, 2);
 }
 
+/* ---- types --------------------------------------------------------------------------------------------- */
+
+/* One row of a type of at most 16 bytes. */
+static cohort_frame *of_type(struct test *t, const char *format)
+{
+    static const uint64_t bytes[2] = {5, 0};
+    uint64_t key = 0;
+    cohort_frame *made = keys_frame(t, t->context, 1, &key), *frame = NULL;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    OK(t, cohort_frame_export(made, &schema, &array));
+    cohort_frame_release(made);
+    schema.children[0]->format = format;
+    array.children[0]->buffers[1] = bytes;
+    OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+    return frame;
+}
+
+/* Which types are of one kind, either way round, for lookups of plain numbers and for joins. */
+static void types_agree(struct test *t)
+{
+    static const struct {
+        const char *a, *b;
+        int agree;
+    } pairs[] = {{"l", "l", 1},
+                 {"l", "L", 0},
+                 {"l", "tsu:", 0},
+                 {"l", "tDu", 0},
+                 {"tDu", "tDs", 0},
+                 {"tsu:", "tsu:", 1},
+                 {"tsu:", "tsu:UTC", 0},
+                 {"tsu:UTC", "tsu:Europe/Paris", 1},
+                 {"tsu:UTC", "tsn:UTC", 0},
+                 {"tsm:", "tdm", 0},
+                 {"i", "tdD", 0},
+                 {"d:10,2", "d:38,2", 1},
+                 {"d:10,2", "d:10,3", 0},
+                 {"d:9,-2,128", "d:10,-2", 1},
+                 {"d:9,-2", "d:9,2", 0},
+                 {"w:16", "d:10,2", 0},
+                 {"w:8", "w:7", 0},
+                 {"w:8", "l", 0},
+                 {"f", "i", 0},
+                 {"b", "C", 0}};
+    for (size_t i = 0; i < 2 * (sizeof pairs / sizeof *pairs); i++) {
+        const char *a = i & 1 ? pairs[i / 2].a : pairs[i / 2].b, *b = i & 1 ? pairs[i / 2].b : pairs[i / 2].a;
+        cohort_frame *left = of_type(t, a), *right = of_type(t, b);
+        const cohort_status due = pairs[i / 2].agree ? COHORT_OK : COHORT_RANGE;
+        cohort_factor *factor = NULL;
+        uint32_t row = 7, id = 7;
+        CHECKF(t, cohort_index_in(left, right, NULL, 4, &row) == due, "%s among %s", a, b);
+        CHECKF(t, due || row == 0, "%s among %s: row %u", a, b, row);
+        OK(t, cohort_factor_create(t->context, 1, NULL, &factor));
+        OK(t, cohort_factor_add(factor, right, &id));
+        CHECKF(t, cohort_factor_add(factor, left, &id) == due && !id, "%s behind %s", a, b);
+        cohort_factor_destroy(factor);
+        cohort_frame_release(left);
+        cohort_frame_release(right);
+    }
+}
+
 const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
                                        {"long", long_dictionaries, TEST_ON_CPU},
                                        {"many", many, 0},
@@ -633,4 +694,5 @@ const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
                                        {"members", members, TEST_EACH_MEMORY},
                                        {"refuses", refuses, 0},
                                        {"no_memory", no_memory, TEST_ON_CPU},
+                                       {"types agree", types_agree, 0},
                                        {NULL, NULL, 0}};
