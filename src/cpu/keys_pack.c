@@ -1,5 +1,5 @@
-/* cpu/keys_pack.c: rows of several key columns as words: one column after the other, each adding its code. With
- * AVX-512 integers do so eight rows at a time. */
+/* cpu/keys_pack.c: rows of several key columns as words: one column after the other, each adding its code.
+ * With AVX-512 integers do so eight rows at a time. */
 #include "keys_vector.h"
 
 /* ---- row by row ---------------------------------------------------------------------------------------- */

@@ -245,7 +245,7 @@ static void close_types(struct test *t)
     }
 }
 
-/* ---- what a factor does not know -------------------------------------------------------------------------- */
+/* ---- what a factor does not know ----------------------------------------------------------------------- */
 
 #define SOME 80
 
@@ -258,8 +258,8 @@ static void known_fill(struct test *t, struct close *c, uint64_t from, uint64_t 
             put(t, c, i, row, from + test_below(t, to - from), c->column[i].nulls && !test_below(t, 20));
 }
 
-/* Three columns in one word, the last one's values so far apart that there is no table by word. The factor has
- * seen some values in the middle: those below and above are no keys until they are added. */
+/* Three columns in one word, the last one's values so far apart that there is no table by word. The factor
+ * has seen some values in the middle: those below and above are no keys until they are added. */
 static void close_unknown(struct test *t)
 {
     for (uint64_t round = 0; round < test_scale(t, 16, 32, 64); round++) {
