@@ -105,8 +105,7 @@ def _of_list(values: Any, argument: str) -> Any:
     if len(values) and all(isinstance(value, kinds) for value in values):
         return memoryview(bytes(map(bool, values))).cast("?")
     try:
-        if not any(isinstance(value, float) for value in values):
-            return _of_integers(values)
+        return _of_integers(values)
     except TypeError:
         pass
     except OverflowError:
@@ -120,9 +119,12 @@ def _of_list(values: Any, argument: str) -> Any:
 
 
 def _of_integers(values: Any) -> _array.array[Any]:
+    """TypeError: there is something else among them. It may stand behind a number that is too large."""
     try:
         return _array.array("q", values)
     except OverflowError:
+        if any(isinstance(value, float) for value in values):
+            raise TypeError from None
         return _array.array("Q", values)
 
 
