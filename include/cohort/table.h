@@ -50,8 +50,8 @@ COHORT_API cohort_status cohort_frame_import(cohort_context *context, struct Arr
                                              struct ArrowArray *array, cohort_frame **out);
 
 /* All arrays of a stream, each of which becomes a chunk. The stream is taken over, and released on failure
- * too; where an argument is NULL it is still the caller's. COHORT_IO: the stream reports an error; the message
- * carries it. */
+ * too; where an argument is NULL it is still the caller's. COHORT_IO: the stream reports an error; the
+ * message carries it. */
 COHORT_API cohort_status cohort_frame_import_stream(cohort_context *context, struct ArrowArrayStream *stream,
                                                     cohort_frame **out);
 
