@@ -163,11 +163,12 @@ static cohort_status reserve_states(struct group_step *st, uint32_t i, int unset
 {
     const struct group_aggregate *a = &st->group->aggregate[i];
     struct group_part *p = &st->part[i];
-    const uint64_t known = st->group->of.count, bytes = group_state_bytes(a->state);
+    const uint64_t known = st->group->of.count, bytes = group_state_bytes(a->state),
+                   added = st->of.count - known;
     cohort_status s = take_states(st, a, p);
-    return s || unset ? s
-                      : context_fill(st->group->host, (char *)p->states + known * bytes, 0,
-                                     (st->of.count - known) * bytes);
+    if (s || unset || !added)
+        return s;
+    return context_fill(st->group->host, (char *)p->states + known * bytes, 0, added * bytes);
 }
 
 /* The states that were folded into are the aggregate's. */
