@@ -49,7 +49,7 @@ AVX512 static inline __attribute__((always_inline)) __m512i load_8(const char *a
     return _mm512_maskz_loadu_epi64(rows, at);
 }
 
-/* What a column adds: value - base + 1, of which there are `codes`, << shift; or 0, null's code. */
+/* What a column adds: (value - base + 1) << shift, where value - base is at most `span`; or 0, null's code. */
 struct codes_of {
     const struct keys_column *column;
     uint64_t base, span;
@@ -81,7 +81,7 @@ AVX512 static inline __attribute__((always_inline)) int add_width(const struct c
                            there = (__mmask8)valid & rows;
             const __m512i v = load_8(data + (size_t)i * bytes, rows, bytes, is_signed),
                           code = _mm512_sub_epi64(v, base);
-            /* So is the number of a string that has none. */
+            /* Above the span is no code. A string without a number has KEYS_NO_ID, above all spans. */
             const __mmask8 none = _mm512_mask_cmpgt_epu64_mask(there, code, span);
             if (none)
                 mark_none(states + i, none);

@@ -12,7 +12,7 @@
 #define MOST_SLOTS (1ull << 31) /* an entry holds a slot's number and a bit */
 #define NULL_ROW   (KEYS_NO_ID - 1)
 #define REPEAT_ROW (KEYS_NO_ID - 2) /* its key is there before */
-#define REPEATED   0x80000000u      /* in an entry's slot: so is its key */
+#define REPEATED   0x80000000u      /* in an entry's slot: that of its row is */
 #define LATE       0xffffffffu
 
 struct entry {

@@ -297,25 +297,49 @@ static void groups(struct test *t)
         }
 }
 
+/* With less memory than a call took that had enough the ids are the same: rows are numbered in smaller steps
+ * where there is no memory for all of them at once. */
+static void tight(struct meter *m, cohort_frame *frame, uint64_t n, const uint32_t *due, uint32_t *ids)
+{
+    struct test *t = m->test;
+    cohort_frame *out = NULL;
+    meter_begin(m);
+    OK(t, cohort_factorize(frame, NULL, ids, &out));
+    cohort_frame_release(out);
+    const uint64_t most = m->ledger.most_bytes;
+    meter_begin(m);
+    m->ledger.limit = most - 4 * n;
+    memset(ids, 0xff, n * 4);
+    OK(t, cohort_factorize(frame, NULL, ids, &out));
+    m->ledger.limit = 0;
+    CHECK(t, m->ledger.most_bytes <= most - 4 * n);
+    CHECK(t, !memcmp(ids, due, n * 4));
+    cohort_frame_release(out);
+}
+
 /* So many rows that they are numbered by parts of the table, if their keys seem to come once. */
 static void many(struct test *t)
 {
     const uint64_t n = (1u << 20) + 200000;
     const int order = (int)test_below(t, LATE);
-    uint32_t *ids = malloc(n * 4);
+    uint32_t *ids = malloc(n * 4), *due = malloc(n * 4);
     struct meter m;
-    if (!ids)
+    if (!ids || !due)
         abort();
+    for (uint64_t i = 0; i < n; i++) /* keys come in turn */
+        due[i] = (uint32_t)(i % distinct_of(n, order));
     meter_open(t, &m);
     struct flat f = flat_open(&m, &kinds[1], n, order);
     factor_within(&m, &kinds[1], f.frame, n, order, ids);
     columns_within(&m, &kinds[1], f.frame, n, order, ids);
+    tight(&m, f.frame, n, due, ids);
     flat_close(&f);
     meter_close(&m);
     meter_open(t, &m);
     group_within(&m, &states[test_below(t, 2)], n, order);
     meter_close(&m);
     free(ids);
+    free(due);
 }
 
 /* Several aggregates and many threads: their records of groups are as many as rows at most, 8 bytes and the
