@@ -308,11 +308,11 @@ static void tight(struct meter *m, cohort_frame *frame, uint64_t n, const uint32
     cohort_frame_release(out);
     const uint64_t most = m->ledger.most_bytes;
     meter_begin(m);
-    m->ledger.limit = most - 4 * n;
+    m->ledger.limit = most - 10 * n;
     memset(ids, 0xff, n * 4);
     OK(t, cohort_factorize(frame, NULL, ids, &out));
     m->ledger.limit = 0;
-    CHECK(t, m->ledger.most_bytes <= most - 4 * n);
+    CHECK(t, m->ledger.most_bytes <= most - 10 * n);
     CHECK(t, !memcmp(ids, due, n * 4));
     cohort_frame_release(out);
 }
