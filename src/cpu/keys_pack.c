@@ -49,7 +49,7 @@ AVX512 static inline __attribute__((always_inline)) __m512i load_8(const char *a
     return _mm512_maskz_loadu_epi64(rows, at);
 }
 
-/* What a column adds: (value - base + 1) << shift, where value - base is at most `span`; or 0, null's code. */
+/* What a column adds: (value - base + 1) << shift, value - base being at most `span`; or 0, for null. */
 struct codes_of {
     const struct keys_column *column;
     uint64_t base, span;
