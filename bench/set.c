@@ -5,7 +5,8 @@
  *   counts; all united; all pairs, as counts; opened from Roaring's bytes
  * - dense: two sets of half of 2^32 (quick: 2^28) integers: and; on a CPU once more beside a plain loop over
  *   bitmaps as the limit (set_loop.c), and CRoaring without malloc's trimming
- * - skewed: two sets of arrays, 4,096 members a chunk and as many to a sixty-fourth of that
+ * - skewed: two sets of arrays, 4,096 members a chunk and as many to a sixty-fourth of that: one in each of
+ *   as many equal parts of the chunk, or drawn, every value alike
  * - contains: lookups at random, every second a hit: in one set of arrays, in one of bitmaps, in 100,000 sets
  * - build: from integers in no order
  * - small: one batch of 1 to 100,000 pairs of small sets

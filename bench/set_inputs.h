@@ -41,11 +41,16 @@ BENCH_INLINE uint64_t set_dense_word(uint64_t set, uint64_t word)
     return bench_mix_64(word * 2 + set + 0x1234567);
 }
 
-/* Member i of `count` in a chunk, ascending: one in each of as many equal parts. */
-BENCH_INLINE uint32_t set_spread_member(uint64_t set, uint64_t chunk, uint64_t count, uint64_t i)
+/* `count` members of a chunk, ascending: one in each of as many equal parts, or drawn, every value alike. */
+BENCH_INLINE void set_chunk_members(int drawn, uint64_t set, uint64_t chunk, uint64_t count, uint32_t *to)
 {
-    uint64_t each = 65536 / count;
-    return (uint32_t)(chunk << 16 | (i * each + bench_mix_64(set << 50 ^ chunk << 20 ^ i) % each));
+    uint64_t each = 65536 / count, seed = set << 50 ^ chunk << 20;
+    if (!drawn)
+        for (uint64_t i = 0; i < count; i++)
+            to[i] = (uint32_t)(chunk << 16 | (i * each + bench_mix_64(seed ^ i) % each));
+    for (uint64_t value = 0, i = 0; drawn && i < count; value++)
+        if ((bench_mix_64(~seed ^ value) >> 32) * (65536 - value) >> 32 < count - i)
+            to[i++] = (uint32_t)(chunk << 16 | value);
 }
 
 /* Whether a lookup's value is a member: every second is. */

@@ -83,17 +83,18 @@ int set_dense(const set_bench *s, fault *fault)
 
 /* ---- skewed -------------------------------------------------------------------------------------------- */
 
-static int skew_measure(const set_bench *s, uint64_t skew, fault *fault)
+static int skew_measure(const set_bench *s, uint64_t skew, int drawn, fault *fault)
 {
-    uint64_t small = SET_LARGE / skew, n = SET_CHUNKS_SKEWED * (SET_LARGE + small), at = 0;
+    uint64_t small = SET_LARGE / skew, n = SET_CHUNKS_SKEWED * (SET_LARGE + small);
     uint64_t *offsets = malloc(3 * sizeof *offsets);
     uint32_t *members = malloc(n * sizeof *members);
     cohort_sets_source source = COHORT_SETS_SOURCE_INIT;
     cohort_sets *sets = NULL;
     char keys[40];
-    for (uint64_t set = 0; set < 2 && members; set++)
-        for (uint64_t i = 0, count = set ? small : SET_LARGE; i < SET_CHUNKS_SKEWED * count; i++)
-            members[at++] = set_spread_member(set, i / count, count, i % count);
+    for (uint64_t chunk = 0; chunk < SET_CHUNKS_SKEWED && members; chunk++) {
+        set_chunk_members(drawn, 0, chunk, SET_LARGE, members + chunk * SET_LARGE);
+        set_chunk_members(drawn, 1, chunk, small, members + SET_CHUNKS_SKEWED * SET_LARGE + chunk * small);
+    }
     if (offsets) {
         offsets[0] = 0;
         offsets[1] = SET_CHUNKS_SKEWED * SET_LARGE;
@@ -102,7 +103,7 @@ static int skew_measure(const set_bench *s, uint64_t skew, fault *fault)
     source.n = n;
     source.sets = 2;
     int status = collect(s, &source, n * sizeof *members, members, offsets, &sets, fault);
-    snprintf(keys, sizeof keys, "arrays 1:%llu", (unsigned long long)skew);
+    snprintf(keys, sizeof keys, "arrays 1:%llu%s", (unsigned long long)skew, drawn ? ", drawn" : "");
     for (cohort_sets_op op = COHORT_SETS_AND; op <= COHORT_SETS_XOR && !status; op++)
         if (skew == 1 || op == COHORT_SETS_AND)
             status = set_measure_neighbours(s, "skewed", keys, sets, op, 1, (double)n, NULL, fault);
@@ -113,8 +114,9 @@ static int skew_measure(const set_bench *s, uint64_t skew, fault *fault)
 int set_skewed(const set_bench *s, fault *fault)
 {
     int status = CLI_OK;
-    for (uint64_t skew = 1; skew <= 64 && !status; skew *= skew == 1 ? 8 : 2)
-        status = skew_measure(s, skew, fault);
+    for (int drawn = 0; drawn < 2; drawn++)
+        for (uint64_t skew = 1; skew <= 64 && !status; skew *= skew == 1 ? 8 : 2)
+            status = skew_measure(s, skew, drawn, fault);
     return status;
 }
 

@@ -159,21 +159,27 @@ void dense(Run &r, const set_sizes &sizes)
     free_all(sets);
 }
 
+void skewed(Run &r, std::uint64_t skew, bool drawn)
+{
+    std::vector<Set *> sets;
+    std::uint64_t small = SET_LARGE / skew;
+    for (std::uint64_t s = 0; s < 2; s++) {
+        std::uint64_t count = s ? small : SET_LARGE;
+        std::vector<std::uint32_t> members(SET_CHUNKS_SKEWED * count);
+        for (std::uint64_t chunk = 0; chunk < SET_CHUNKS_SKEWED; chunk++)
+            set_chunk_members(drawn, s, chunk, count, members.data() + chunk * count);
+        sets.push_back(roaring_bitmap_of_ptr(members.size(), members.data()));
+    }
+    measure_ops(r, sets, "arrays 1:" + std::to_string(skew) + (drawn ? ", drawn" : ""),
+                static_cast<double>(SET_CHUNKS_SKEWED * (SET_LARGE + small)), 0, skew == 1 ? 4 : 1);
+    free_all(sets);
+}
+
 void skewed(Run &r)
 {
-    for (std::uint64_t skew = 1; skew <= 64; skew *= skew == 1 ? 8 : 2) {
-        std::vector<Set *> sets;
-        std::uint64_t small = SET_LARGE / skew;
-        for (std::uint64_t s = 0; s < 2; s++) {
-            std::vector<std::uint32_t> members;
-            for (std::uint64_t i = 0, count = s ? small : SET_LARGE; i < SET_CHUNKS_SKEWED * count; i++)
-                members.push_back(set_spread_member(s, i / count, count, i % count));
-            sets.push_back(roaring_bitmap_of_ptr(members.size(), members.data()));
-        }
-        measure_ops(r, sets, "arrays 1:" + std::to_string(skew),
-                    static_cast<double>(SET_CHUNKS_SKEWED * (SET_LARGE + small)), 0, skew == 1 ? 4 : 1);
-        free_all(sets);
-    }
+    for (bool drawn : {false, true})
+        for (std::uint64_t skew = 1; skew <= 64; skew *= skew == 1 ? 8 : 2)
+            skewed(r, skew, drawn);
 }
 
 // The talk's: sets drawn evenly; and with the members written out.

@@ -80,20 +80,38 @@ AVX512 static co_u32 singles_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_
     return keep ? singles_any(a, n, b, m, 1, to) : singles_any(a, n, b, m, 0, to);
 }
 
-AVX512 static inline __mmask32 eight_of(__m512i v, const co_u16 *y)
+/* Numbers in all lanes. A load makes a vector of 32 bits in memory; of 16 it takes the one port that compares,
+ * too. So numbers that many blocks are compared with stand twice side by side, 32 at a time. */
+AVX512 static inline void twice_of(__m512i v, co_u32 *to)
+{
+    __m512i lower = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v));
+    __m512i upper = _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(v, 1));
+    _mm512_store_si512(to, _mm512_or_si512(lower, _mm512_slli_epi32(lower, 16)));
+    _mm512_store_si512(to + 16, _mm512_or_si512(upper, _mm512_slli_epi32(upper, 16)));
+}
+
+AVX512 static inline __mmask32 equal_to(__m512i v, const co_u32 *twice)
+{
+    return _mm512_cmpeq_epi16_mask(v, _mm512_set1_epi32((int)*twice));
+}
+
+AVX512 static inline __mmask32 eight_of(__m512i v, const co_u32 *twice)
 {
     __mmask32 hit = 0;
     for (co_u32 i = 0; i < 8; i++)
-        hit |= _mm512_cmpeq_epi16_mask(v, _mm512_set1_epi16((short)y[i]));
+        hit |= equal_to(v, twice + i);
     return hit;
 }
 
 /* Those of x that are in y, or are not: the turns are blocks of x, and all of y that is not above a block's
- * last is compared with the block. `to` may be either array. */
+ * last is compared with the block. `to` may be either array; y has up to SETS_ARRAY_MOST. */
 AVX512 static inline co_u32 blocks_any(const co_u16 *x, co_u32 n, const co_u16 *y, co_u32 m, int keep,
                                        co_u16 *to)
 {
+    _Alignas(64) co_u32 twice[SETS_ARRAY_MOST];
     co_u32 kept = 0, j = 0;
+    for (co_u32 at = 0; at < m; at += 32)
+        twice_of(block_at(y, m, at).v, twice + at);
     for (co_u32 at = 0; at < n; at += 32) {
         struct block k = block_at(x, n, at);
         __mmask32 hit = 0;
@@ -102,11 +120,11 @@ AVX512 static inline co_u32 blocks_any(const co_u16 *x, co_u32 n, const co_u16 *
             __m512i w = _mm512_loadu_si512(y + j), last = _mm512_set1_epi16((short)k.last);
             below = (co_u32)__builtin_popcount(_mm512_cmple_epu16_mask(w, last));
             for (co_u32 i = 0; i < below; i += 8)
-                hit |= eight_of(k.v, y + j + i);
+                hit |= eight_of(k.v, twice + j + i);
             j += below;
         }
         for (; below == 32 && j < m && y[j] <= k.last; j++)
-            hit |= _mm512_cmpeq_epi16_mask(k.v, _mm512_set1_epi16((short)y[j]));
+            hit |= equal_to(k.v, twice + j);
         hit = (keep ? hit : ~hit) & k.there;
         if (to)
             sets_put_exactly(to + kept, hit, k.v);
@@ -128,10 +146,8 @@ struct lasts {
     _Alignas(64) co_u16 of[4][32];
 };
 
-#define SOUGHT_SKEW \
-    24u /* times as many numbers in the long array: where there are fewer, turns are cheaper */
-#define SOUGHT_LEAST 32u            /* numbers for which the lasts of all blocks are worth to be gathered */
-#define SOUGHT_MOST  (4u * 32 * 32) /* no array has more */
+#define SOUGHT_LEAST 16u  /* numbers for which the lasts of all blocks are worth to be gathered */
+#define SOUGHT_ROUND 256u /* numbers whose blocks are found before the first of them is compared */
 
 /* Behind the array's end greatest numbers: a search that ends there finds a block without the number. */
 AVX512 static inline void lasts_of(const co_u16 *b, co_u32 m, struct lasts *l)
@@ -168,34 +184,47 @@ AVX512 static inline __m512i blocks_for(__m512i v, const struct lasts *l, co_u32
     return _mm512_min_epu16(_mm512_slli_epi16(at, 5), _mm512_set1_epi16((short)(m - 32)));
 }
 
-/* Which of the first `count` of 32 numbers are in the blocks that begin there. */
-AVX512 static inline __mmask32 hits_of(const co_u16 *a, co_u32 count, const co_u16 *b, const co_u16 *from)
+/* Numbers that are sought: each twice, where its block begins, and what of the block is equal to it. */
+struct sought {
+    _Alignas(64) co_u32 twice[SOUGHT_ROUND];
+    _Alignas(64) co_u32 equal[SOUGHT_ROUND];
+    _Alignas(64) co_u16 from[SOUGHT_ROUND];
+};
+
+AVX512 static inline void sought_equal(const co_u16 *a, co_u32 count, const co_u16 *b, co_u32 m,
+                                       const struct lasts *l, struct sought *s)
 {
-    _Alignas(64) co_u32 equal[32];
-    for (co_u32 i = 0; i < count; i++) {
-        __m512i w = _mm512_loadu_si512(b + from[i]);
-        _store_mask32(equal + i, _mm512_cmpeq_epi16_mask(w, _mm512_set1_epi16((short)a[i])));
+    for (co_u32 at = 0; at < count; at += 32) {
+        __m512i v = block_at(a, count, at).v;
+        twice_of(v, s->twice + at);
+        _mm512_store_si512(s->from + at, blocks_for(v, l, m));
     }
-    __m512i x = _mm512_load_si512(equal), y = _mm512_load_si512(equal + 16);
-    return _mm512_test_epi32_mask(x, x) | (co_u32)_mm512_test_epi32_mask(y, y) << 16;
+    for (co_u32 i = 0; i < count; i++)
+        _store_mask32(s->equal + i, equal_to(_mm512_loadu_si512(b + s->from[i]), s->twice + i));
 }
 
-/* Those of a that are in b, or are not, each sought by itself: nothing waits for the number before. */
+/* Those of a that are in b, or are not, each sought by itself: nothing waits for the number before. All of a
+ * round find their blocks, then all are compared, then what was equal is looked at: what a step stores is
+ * there when the next one loads it. */
 AVX512 static inline co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                        co_u16 *to)
 {
     struct lasts l;
-    _Alignas(64) co_u16 from[32];
+    struct sought s;
     co_u32 kept = 0;
     lasts_of(b, m, &l);
-    for (co_u32 at = 0; at < n; at += 32) {
-        struct block k = block_at(a, n, at);
-        _mm512_store_si512(from, blocks_for(k.v, &l, m));
-        __mmask32 hit = n - at < 32 ? hits_of(a + at, n - at, b, from) : hits_of(a + at, 32, b, from);
-        hit = (keep ? hit : ~hit) & k.there;
-        if (to)
-            sets_put_exactly(to + kept, hit, k.v);
-        kept += (co_u32)__builtin_popcount(hit);
+    for (co_u32 done = 0, count; done < n; done += count) {
+        count = n - done < SOUGHT_ROUND ? n - done : SOUGHT_ROUND;
+        sought_equal(a + done, count, b, m, &l, &s);
+        for (co_u32 at = 0; at < count; at += 32) {
+            struct block k = block_at(a + done, count, at);
+            __m512i x = _mm512_load_si512(s.equal + at), y = _mm512_load_si512(s.equal + at + 16);
+            __mmask32 hit = _mm512_test_epi32_mask(x, x) | (co_u32)_mm512_test_epi32_mask(y, y) << 16;
+            hit = (keep ? hit : ~hit) & k.there;
+            if (to)
+                sets_put_exactly(to + kept, hit, k.v);
+            kept += (co_u32)__builtin_popcount(hit);
+        }
     }
     return kept;
 }
@@ -205,18 +234,18 @@ AVX512 static co_u32 sought_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
     return to ? sought_any(a, n, b, m, keep, to) : sought_any(a, n, b, m, keep, NULL);
 }
 
-#define BLOCKS_SKEW 4u /* where lengths differ more, the numbers of the short array are the turns */
+#define BLOCKS_SKEW 4u /* times as many in the long array, from which on the short one's are the turns */
 
 /* What both have is found from either side. */
 AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
 {
-    int skewed = m > BLOCKS_SKEW * n || (keep && n > BLOCKS_SKEW * m);
-    co_u32 longer = m > n ? m : n, shorter = m > n ? n : m;
-    if (skewed && longer / SOUGHT_SKEW > shorter && shorter >= SOUGHT_LEAST && longer <= SOUGHT_MOST)
+    const co_u32 longer = m > n ? m : n, shorter = m > n ? n : m;
+    const int skewed = (keep || n < m) && longer / BLOCKS_SKEW >= shorter;
+    if (skewed && shorter >= SOUGHT_LEAST && longer <= SETS_ARRAY_MOST)
         return n < m ? sought_512(a, n, b, m, keep, to) : sought_512(b, m, a, n, 1, to);
-    if (keep && skewed == (m < n))
-        return skewed ? singles_512(b, m, a, n, 1, to) : blocks_512(b, m, a, n, 1, to);
-    return skewed ? singles_512(a, n, b, m, keep, to) : blocks_512(a, n, b, m, keep, to);
+    if (skewed || longer > SETS_ARRAY_MOST)
+        return keep && m < n ? singles_512(b, m, a, n, 1, to) : singles_512(a, n, b, m, keep, to);
+    return keep && m >= n ? blocks_512(b, m, a, n, 1, to) : blocks_512(a, n, b, m, keep, to);
 }
 
 /* Eight vectors at a time, which are four bits of the digest. */

@@ -59,7 +59,7 @@ static void draw_two(struct test *t, struct numbers *a, struct numbers *b)
     const int far = test_below(t, 3) != 0;
     const co_u32 n = length(t, MOST);
     draw(t, a, n, NULL);
-    draw(t, b, far && n > 32 ? 1 + (co_u32)test_below(t, n / 24 + 32) : length(t, MOST), a);
+    draw(t, b, far && n > 32 ? 1 + (co_u32)test_below(t, n / 3 + 32) : length(t, MOST), a);
 }
 
 /* Room that is soiled. */
