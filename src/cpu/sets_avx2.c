@@ -2,11 +2,12 @@
  *
  * Arrays of like lengths: eight numbers of the one are compared with eight of the other by one instruction of
  * SSE4.2 (Schlegel, Willhalm and Lehner, "Fast sorted-set intersection using SIMD instructions", 2011). The
- * array whose eight end first goes on, without a branch: which one it is, nobody foresees. Where one array is
- * far longer, each number of the short one is compared with 32 of the long one, and blocks whose last is
- * below are skipped. Bitmaps: the operation, the count by nibbles (Mula) and the digest in one pass. Numbers
- * that are kept are put together four by four, by a table of 16 entries. What is not here is the plain
- * loop. */
+ * array whose eight end first goes on, without a branch: which one it is, nobody foresees. Two places of the
+ * arrays take turns, since each waits for its own turn before. Where one array is far longer, each number of
+ * the short one finds the block of 32 of the long one that it may be in by a table of ranges, and is compared
+ * with it; few numbers go from block to block. Bitmaps: the operation, the count by nibbles (Mula) and the
+ * digest in one pass. Numbers that are kept are put together four by four, by a table of 16 entries. What is
+ * not here is the plain loop. */
 #include "sets_change.h"
 #include "sets_sweep.h"
 
@@ -15,6 +16,8 @@
 #    include <string.h>
 
 #    define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+/* with the arguments of each place where it is called */
+#    define AVX2_LOOP AVX2 static inline __attribute__((always_inline))
 
 /* ---- four by four -------------------------------------------------------------------------------------- */
 
@@ -76,73 +79,151 @@ AVX2 static inline __m128i next_eight(const co_u16 *a, co_u32 left)
     return eight_at(some);
 }
 
-/* Where both arrays have come to, and which of the first one's eight numbers there have been met. */
+/* What is left of two arrays, which of the first one's next eight numbers have been met, and what is kept. */
 struct pairing {
-    co_u32 i, j, met, kept;
+    const co_u16 *a, *b, *a_end, *b_end;
+    co_u32 met, kept;
+    co_u16 *to;
 };
 
-/* Goes on while both have eight numbers left. A number 0 ends what the instruction looks at: it may only be
- * the first of an array, so neither i nor j is 0. Numbers are put down in each turn, to be written over in
- * the next one unless the first array goes on. */
-AVX2 static inline void pair_eights(struct pairing *at, const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m,
-                                    int keep, co_u16 *to)
+/* One turn: the array whose eight end first goes on, both if they end with the same number. A number 0 ends
+ * what the instruction looks at: it may only be the first of an array, so neither is at its begin. Numbers
+ * are put down in each turn, to be written over in the next one unless the first array goes on. `flip` has
+ * eight ones where numbers that are met are not kept. */
+AVX2_LOOP void pair_eights(struct pairing *p, co_u32 flip, int put)
+{
+    const __m128i x = eight_at(p->a), y = eight_at(p->b);
+    const co_u32 last = p->a[7], other = p->b[7];
+    const co_u32 on = 0u - ((last - other - 1) >> 31); /* all ones if last <= other */
+    p->a += on & 8;
+    p->b += ((other - last - 1) >> 31) * 8;
+    p->met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpistrm(y, x, EQUAL_ANY));
+    const co_u32 out = p->met ^ flip;
+    if (put)
+        put_eight(p->to + p->kept, out, x);
+    p->kept += (co_u32)__builtin_popcount(out & on);
+    p->met &= ~on;
+}
+
+/* Turns for which both surely have eight numbers. */
+AVX2 static inline size_t turns_of(const struct pairing *p)
+{
+    const size_t n = (size_t)(p->a_end - p->a) / 8, m = (size_t)(p->b_end - p->b) / 8;
+    return n < m ? n : m;
+}
+
+AVX2_LOOP void pair_alone(struct pairing *at, co_u32 flip, int put)
 {
     struct pairing p = *at;
-    while (n - p.i >= 8 && m - p.j >= 8) {
-        const __m128i x = eight_at(a + p.i), y = eight_at(b + p.j);
-        const co_u32 last = a[p.i + 7], other = b[p.j + 7];
-        const co_u32 on = 0u - ((last - other - 1) >> 31); /* all ones if last <= other */
-        p.i += on & 8;
-        p.j += ((other - last - 1) >> 31) * 8;
-        p.met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpistrm(y, x, EQUAL_ANY));
-        const co_u32 out = keep ? p.met : p.met ^ 0xff;
-        if (to)
-            put_eight(to + p.kept, out, x);
-        p.kept += (co_u32)__builtin_popcount(out & on);
-        p.met &= ~on;
-    }
+    for (size_t turns = turns_of(&p); turns; turns = turns_of(&p))
+        for (; turns; turns--)
+            pair_eights(&p, flip, put);
     *at = p;
 }
 
-/* The numbers that are wanted of `many` at i, and on to the next ones. */
-AVX2 static inline void put_pairing(struct pairing *p, const co_u16 *a, co_u32 many, int keep, co_u16 *to)
+AVX2_LOOP void pair_two(struct pairing *x, struct pairing *y, co_u32 flip, int put)
 {
-    const co_u32 out = (keep ? p->met : ~p->met) & ((1u << many) - 1);
+    struct pairing p = *x, q = *y;
+    for (;;) {
+        size_t turns = turns_of(&p), others = turns_of(&q);
+        turns = turns < others ? turns : others;
+        if (!turns)
+            break;
+        for (; turns; turns--) {
+            pair_eights(&p, flip, put);
+            pair_eights(&q, flip, put);
+        }
+    }
+    *x = p;
+    *y = q;
+}
+
+/* The numbers that are kept of `many` of the first array, and on to the next ones. */
+AVX2 static inline void put_pairing(struct pairing *p, co_u32 many, co_u32 flip)
+{
+    const co_u32 out = (p->met ^ flip) & ((1u << many) - 1);
     co_u16 some[8 + 4];
-    put_eight(some, out, next_eight(a + p->i, many));
-    if (to)
-        memcpy(to + p->kept, some, 2 * (size_t)__builtin_popcount(out));
+    put_eight(some, out, next_eight(p->a, many));
+    if (p->to)
+        memcpy(p->to + p->kept, some, 2 * (size_t)__builtin_popcount(out));
     p->kept += (co_u32)__builtin_popcount(out);
-    p->i += many;
+    p->a += many;
     p->met = 0;
 }
 
-/* Those of a that are in b, or are not: eight of each at a time. `to` is not a. */
-AVX2 static inline co_u32 eights_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
-                                     co_u16 *to)
+AVX2 static inline co_u32 eight_of(const co_u16 *a, const co_u16 *end)
 {
-    struct pairing p = {0, 0, 0, 0};
-    while (p.i < n && p.j < m) {
-        const co_u32 many = n - p.i < 8 ? n - p.i : 8, others = m - p.j < 8 ? m - p.j : 8;
-        if (p.i && p.j && many + others == 16) {
-            pair_eights(&p, a, n, b, m, keep, to);
-            continue;
-        }
-        const co_u32 last = a[p.i + many - 1], other = b[p.j + others - 1];
-        const __m128i x = next_eight(a + p.i, many), y = next_eight(b + p.j, others);
-        p.met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpestrm(y, (int)others, x, (int)many, EQUAL_ANY));
-        p.j += other <= last ? others : 0;
-        if (last <= other)
-            put_pairing(&p, a, many, keep, to);
+    return end - a < 8 ? (co_u32)(end - a) : 8;
+}
+
+/* One turn of up to eight of each. */
+AVX2 static inline void pair_some(struct pairing *p, co_u32 flip)
+{
+    const co_u32 many = eight_of(p->a, p->a_end), others = eight_of(p->b, p->b_end);
+    const co_u32 last = p->a[many - 1], other = p->b[others - 1];
+    const __m128i x = next_eight(p->a, many), y = next_eight(p->b, others);
+    p->met |= (co_u32)_mm_cvtsi128_si32(_mm_cmpestrm(y, (int)others, x, (int)many, EQUAL_ANY));
+    p->b += other <= last ? others : 0;
+    if (last <= other)
+        put_pairing(p, many, flip);
+}
+
+AVX2 static inline int both_left(const struct pairing *p)
+{
+    return p->a < p->a_end && p->b < p->b_end;
+}
+
+/* All that is left. */
+AVX2 static inline void pair_rest(struct pairing *p, co_u32 flip)
+{
+    while (both_left(p))
+        pair_some(p, flip);
+    if (p->a < p->a_end)
+        put_pairing(p, eight_of(p->a, p->a_end), flip);
+    const size_t left = (size_t)(p->a_end - p->a);
+    if (flip) { /* all that are left are above all of b */
+        if (p->to)
+            memcpy(p->to + p->kept, p->a, left * sizeof *p->a);
+        p->kept += (co_u32)left;
     }
-    if (p.i < n)
-        put_pairing(&p, a, n - p.i < 8 ? n - p.i : 8, keep, to);
-    if (!keep) { /* all that are left are above all of b */
-        if (to)
-            memcpy(to + p.kept, a + p.i, (n - p.i) * sizeof *a);
-        p.kept += n - p.i;
+}
+
+/* How many of the array are below v. */
+AVX2 static inline co_u32 below(const co_u16 *b, co_u32 m, co_u32 v)
+{
+    co_u32 at = 0;
+    for (co_u32 left = m, half; left; left -= half) {
+        half = (left + 1) / 2;
+        at += b[at + half - 1] < v ? half : 0;
     }
-    return p.kept;
+    return at;
+}
+
+/* Those of a that are in b, or are not: eight of each at a time. What a turn is about, the turn before tells;
+ * so both arrays are cut at one number, and turns of the two parts alternate. `to` is not a. */
+AVX2_LOOP co_u32 eights_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u32 flip, co_u16 *to)
+{
+    const co_u32 i = n / 2, j = n ? below(b, m, a[i]) : 0;
+    struct pairing lower = {a, b, a + i, b + j, 0, 0, to};
+    struct pairing upper = {a + i, b + j, a + n, b + m, 0, 0, to ? to + i : to};
+    while (both_left(&lower) && (lower.a == a || lower.b == b))
+        pair_some(&lower, flip);
+    if (both_left(&lower))
+        pair_two(&lower, &upper, flip, to != NULL);
+    if (both_left(&lower))
+        pair_alone(&lower, flip, to != NULL);
+    if (i) /* no number of either is 0 */
+        pair_alone(&upper, flip, to != NULL);
+    pair_rest(&lower, flip);
+    pair_rest(&upper, flip);
+    if (to)
+        memmove(to + lower.kept, upper.to, upper.kept * sizeof *to);
+    return lower.kept + upper.kept;
+}
+
+AVX2 static co_u32 eights_avx2(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    return to ? eights_any(a, n, b, m, keep ? 0 : 0xff, to) : eights_any(a, n, b, m, keep ? 0 : 0xff, NULL);
 }
 
 /* Blocks of 32 of an array that has as many; the last one begins where 32 are left. */
@@ -199,19 +280,115 @@ AVX2 static inline co_u32 singles_any(const co_u16 *a, co_u32 n, const co_u16 *b
     return kept;
 }
 
-#    define SKEWED 4u /* where lengths differ more, the numbers of the short array are the turns */
+/* Where the numbers of an array of at least 32 are: the lasts of its blocks of 32, greatest numbers behind
+ * them; where the blocks begin; and of each of 256 equal ranges of numbers how many blocks end before it. */
+#    define RANGES 256u
+struct finder {
+    co_u16 last[SETS_ARRAY_MOST / 32 + 1], begin[SETS_ARRAY_MOST / 32 + 1];
+    _Alignas(8) unsigned char before[RANGES];
+    co_u32 base, top, shift;
+};
+
+/* One of the ranges, also of a number outside. */
+AVX2 static inline co_u32 range_of(co_u32 v, co_u32 base, co_u32 shift)
+{
+    return (v - base) >> shift & (RANGES - 1);
+}
+
+AVX2 static inline void finder_of(const co_u16 *b, co_u32 m, struct finder *f)
+{
+    const co_u64 each = 0x0101010101010101ull;
+    const co_u32 blocks = m / 32, base = b[0], top = b[m - 1];
+    const co_u32 shift = top - base < RANGES ? 0 : 24u - (co_u32)__builtin_clz(top - base);
+    co_u64 before = 0;
+    memset(f->before, 0, sizeof f->before);
+    for (co_u32 k = 0; k < blocks; k++) {
+        f->last[k] = b[32 * k + 31];
+        f->begin[k] = (co_u16)(32 * k);
+        f->before[range_of(f->last[k], base, shift)]++;
+    }
+    f->last[blocks] = 0xffff;
+    f->begin[blocks] = (co_u16)(m - 32);
+    for (co_u32 r = 0; r < RANGES; r += 8) { /* sums of eight by a product */
+        co_u64 ended, upto;
+        memcpy(&ended, f->before + r, 8);
+        upto = ended * each + before;
+        ended = upto << 8 | (before & 0xff);
+        memcpy(f->before + r, &ended, 8);
+        before = (upto >> 56) * each;
+    }
+    f->base = base;
+    f->top = top;
+    f->shift = shift;
+}
+
+/* Where the block begins that v may be in. Of a number that is among the lasts of its range some are before;
+ * seldom more than one, where numbers are spread. */
+AVX2 static inline const co_u16 *find_block(const struct finder *f, const co_u16 *b, co_u32 v)
+{
+    co_u64 k = f->before[range_of(v, f->base, f->shift)];
+    k += ((co_u32)f->last[k] - v) >> 31; /* no branch: nobody foresees it */
+    while (f->last[k] < v)
+        k++;
+    return b + f->begin[k];
+}
+
+/* Those of a that are in b, or are not: each is sought by itself. */
+AVX2_LOOP co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    struct finder f;
+    const co_u32 drop = !keep;
+    co_u32 kept = 0, i = 0, end = n;
+    finder_of(b, m, &f);
+    while (i < n && a[i] < f.base)
+        i++;
+    while (end > i && a[end - 1] > f.top)
+        end--;
+    if (drop) {
+        if (to)
+            memmove(to, a, i * sizeof *a);
+        kept = i;
+    }
+    for (; i < end; i++) {
+        const co_u32 v = a[i];
+        const __m256i *at = (const __m256i *)(const void *)find_block(&f, b, v);
+        const __m256i each = _mm256_set1_epi16((short)v);
+        __m256i equal = _mm256_or_si256(_mm256_cmpeq_epi16(_mm256_loadu_si256(at), each),
+                                        _mm256_cmpeq_epi16(_mm256_loadu_si256(at + 1), each));
+        if (to)
+            to[kept] = (co_u16)v;
+        kept += (co_u32)!_mm256_testz_si256(equal, equal) ^ drop;
+    }
+    if (drop) {
+        if (to)
+            memmove(to + kept, a + i, (n - i) * sizeof *a);
+        kept += n - i;
+    }
+    return kept;
+}
+
+AVX2 static co_u32 sought_avx2(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    return to ? sought_any(a, n, b, m, keep, to) : sought_any(a, n, b, m, keep, NULL);
+}
+
+#    define SKEWED       4u  /* where lengths differ more, the numbers of the short array are the turns */
+#    define SOUGHT_LEAST 16u /* numbers for which the ends of all blocks are worth to be gathered */
 
 AVX2 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                      co_u16 *to)
 {
-    if (m / SKEWED > n && m >= 32)
-        return singles_any(a, n, b, m, keep, to);
-    if (keep && n / SKEWED > m && n >= 32)
-        return singles_any(b, m, a, n, 1, to);
+    const co_u32 longer = m > n ? m : n, shorter = m > n ? n : m;
+    const int skewed = (keep || n < m) && longer / SKEWED > shorter && longer >= 32;
+    if (skewed && (shorter < SOUGHT_LEAST || longer > SETS_ARRAY_MOST))
+        return n < m ? singles_any(a, n, b, m, keep, to) : singles_any(b, m, a, n, 1, to);
+    if (skewed && n < m)
+        return sought_avx2(a, n, b, m, keep, to);
+    /* what is put down may lie over numbers that are still to be read */
     co_u16 own[SETS_ARRAY_MOST];
     if (to == a)
         a = memcpy(own, a, n * sizeof *a);
-    return eights_any(a, n, b, m, keep, to);
+    return skewed ? sought_avx2(b, m, a, n, 1, to) : eights_avx2(a, n, b, m, keep, to);
 }
 
 AVX2 static co_u32 filter_avx2(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
