@@ -188,6 +188,8 @@ AVX2 static inline void pair_rest(struct pairing *p, co_u32 flip)
     }
 }
 
+#    define CUT_LEAST 128u /* numbers of each array for which two places in turn are worth a search */
+
 /* How many of the array are below v. */
 AVX2 static inline co_u32 below(const co_u16 *b, co_u32 m, co_u32 v)
 {
@@ -203,7 +205,8 @@ AVX2 static inline co_u32 below(const co_u16 *b, co_u32 m, co_u32 v)
  * so both arrays are cut at one number, and turns of the two parts alternate. `to` is not a. */
 AVX2_LOOP co_u32 eights_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, co_u32 flip, co_u16 *to)
 {
-    const co_u32 i = n / 2, j = n ? below(b, m, a[i]) : 0;
+    const int cut = n >= CUT_LEAST && m >= CUT_LEAST;
+    const co_u32 i = cut ? n / 2 : n, j = cut ? below(b, m, a[i]) : m;
     struct pairing lower = {a, b, a + i, b + j, 0, 0, to};
     struct pairing upper = {a + i, b + j, a + n, b + m, 0, 0, to ? to + i : to};
     while (both_left(&lower) && (lower.a == a || lower.b == b))
@@ -212,8 +215,7 @@ AVX2_LOOP co_u32 eights_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m
         pair_two(&lower, &upper, flip, to != NULL);
     if (both_left(&lower))
         pair_alone(&lower, flip, to != NULL);
-    if (i) /* no number of either is 0 */
-        pair_alone(&upper, flip, to != NULL);
+    pair_alone(&upper, flip, to != NULL); /* no number of either is 0 */
     pair_rest(&lower, flip);
     pair_rest(&upper, flip);
     if (to)
@@ -373,7 +375,7 @@ AVX2 static co_u32 sought_avx2(const co_u16 *a, co_u32 n, const co_u16 *b, co_u3
 }
 
 #    define SKEWED       4u  /* where lengths differ more, the numbers of the short array are the turns */
-#    define SOUGHT_LEAST 16u /* numbers for which the ends of all blocks are worth to be gathered */
+#    define SOUGHT_LEAST 64u /* numbers for which the ends of all blocks are worth to be gathered */
 
 AVX2 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep,
                                      co_u16 *to)

@@ -104,27 +104,26 @@ AVX512 static inline __mmask32 eight_of(__m512i v, const co_u32 *twice)
 }
 
 /* Those of x that are in y, or are not: the turns are blocks of x, and all of y that is not above a block's
- * last is compared with the block. `to` may be either array; y has up to SETS_ARRAY_MOST. */
+ * last is compared with the block. `to` may be either array. */
 AVX512 static inline co_u32 blocks_any(const co_u16 *x, co_u32 n, const co_u16 *y, co_u32 m, int keep,
                                        co_u16 *to)
 {
-    _Alignas(64) co_u32 twice[SETS_ARRAY_MOST];
     co_u32 kept = 0, j = 0;
-    for (co_u32 at = 0; at < m; at += 32)
-        twice_of(block_at(y, m, at).v, twice + at);
     for (co_u32 at = 0; at < n; at += 32) {
         struct block k = block_at(x, n, at);
         __mmask32 hit = 0;
         co_u32 below = 32;
         while (below == 32 && m - j >= 32) {
+            _Alignas(64) co_u32 twice[32];
             __m512i w = _mm512_loadu_si512(y + j), last = _mm512_set1_epi16((short)k.last);
+            twice_of(w, twice);
             below = (co_u32)__builtin_popcount(_mm512_cmple_epu16_mask(w, last));
             for (co_u32 i = 0; i < below; i += 8)
-                hit |= eight_of(k.v, twice + j + i);
+                hit |= eight_of(k.v, twice + i);
             j += below;
         }
         for (; below == 32 && j < m && y[j] <= k.last; j++)
-            hit |= equal_to(k.v, twice + j);
+            hit |= _mm512_cmpeq_epi16_mask(k.v, _mm512_set1_epi16((short)y[j]));
         hit = (keep ? hit : ~hit) & k.there;
         if (to)
             sets_put_exactly(to + kept, hit, k.v);
@@ -146,7 +145,7 @@ struct lasts {
     _Alignas(64) co_u16 of[4][32];
 };
 
-#define SOUGHT_LEAST 16u  /* numbers for which the lasts of all blocks are worth to be gathered */
+#define SOUGHT_LEAST 32u  /* numbers for which the lasts of all blocks are worth to be gathered */
 #define SOUGHT_ROUND 256u /* numbers whose blocks are found before the first of them is compared */
 
 /* Behind the array's end greatest numbers: a search that ends there finds a block without the number. */
@@ -243,7 +242,7 @@ AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
     const int skewed = (keep || n < m) && longer / BLOCKS_SKEW >= shorter;
     if (skewed && shorter >= SOUGHT_LEAST && longer <= SETS_ARRAY_MOST)
         return n < m ? sought_512(a, n, b, m, keep, to) : sought_512(b, m, a, n, 1, to);
-    if (skewed || longer > SETS_ARRAY_MOST)
+    if (skewed)
         return keep && m < n ? singles_512(b, m, a, n, 1, to) : singles_512(a, n, b, m, keep, to);
     return keep && m >= n ? blocks_512(b, m, a, n, 1, to) : blocks_512(a, n, b, m, keep, to);
 }
