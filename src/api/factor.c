@@ -62,8 +62,8 @@ cohort_status factor_check(const struct factor *f, const char *call, const char 
                            const cohort_frame *keys)
 {
     if (keys->columns != f->columns)
-        return context_fail(f->context, COHORT_RANGE, "%s: %s has %u columns; there are %u key columns", call,
-                            name, keys->columns, f->columns);
+        return context_fail(f->context, COHORT_RANGE, "%s: %s has %llu %s, and %u are due", call, name,
+                            COUNTED(keys->columns, "column", "columns"), f->columns);
     for (uint32_t i = 0; i < f->columns; i++) {
         const char *own = f->column[i].format, *other = keys->field[i].column->format;
         if (own && !table_types_agree(own, other))

@@ -168,9 +168,8 @@ cohort_status group_keys_frame(struct group_keys *k, const char *call, cohort_fr
 {
     *out = NULL;
     if (!k->pieces)
-        return context_fail(k->host, COHORT_RANGE,
-                            "%s: no frame was added, so the types of the %u key columns are not known", call,
-                            k->columns);
+        return context_fail(k->host, COHORT_RANGE, "%s: no frame was added, so the keys' types are not known",
+                            call);
     if (k->pieces == 1) {
         *out = cohort_frame_retain(k->piece[0]);
         return COHORT_OK;

@@ -59,6 +59,9 @@ struct outcome {
 cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* In a message, for "%llu %s": "1 row", "2 rows". */
+#define COUNTED(n, one, many) (unsigned long long)(n), (n) == 1 ? (one) : (many)
+
 /* Tells the caller's progress callback, if there is one and the last time was not just now. done == total
  * ends the work. COHORT_CANCELLED: the caller wants the call to end, whose work is not done. */
 cohort_status context_progress(cohort_context *context, const char *what, uint64_t done, uint64_t total);

@@ -134,6 +134,21 @@ static void slices(struct test *t)
     check_alive(t);
 }
 
+/* One row is one row, in messages too. */
+static void slice_refuses(struct test *t)
+{
+    const int64_t values[] = {1, 2};
+    const cohort_array array = {"a", COHORT_I64, 0, values, NULL};
+    for (uint64_t rows = 1; rows <= 2; rows++) {
+        cohort_frame *frame = NULL, *slice = NULL;
+        OK(t, cohort_frame_create(t->context, rows, 1, &array, &frame));
+        FAILS(t, t->context, cohort_frame_slice(frame, rows, 1, &slice), COHORT_RANGE, "rows is 1;", NULL);
+        const char *said = strrchr(cohort_message(t->context), ';');
+        CHECK(t, said && !strcmp(said, rows > 1 ? "; the frame has 2 rows" : "; the frame has 1 row"));
+        cohort_frame_release(frame);
+    }
+}
+
 static void selections(struct test *t)
 {
     struct model m, back;
@@ -829,6 +844,7 @@ const struct test_case test_cases[] = {{"round_trip", round_trip, 0},
                                        {"every_type", every_type, 0},
                                        {"streams", streams, 0},
                                        {"slices", slices, 0},
+                                       {"slice_refuses", slice_refuses, 0},
                                        {"selections", selections, 0},
                                        {"names_beside", names_beside, 0},
                                        {"gathers", gathers, TEST_EACH_MEMORY},
