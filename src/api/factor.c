@@ -64,12 +64,14 @@ cohort_status factor_check(const struct factor *f, const char *call, const char 
     if (keys->columns != f->columns)
         return context_fail(f->context, COHORT_RANGE, "%s: %s has %llu %s, and %u are due", call, name,
                             COUNTED(keys->columns, "column", "columns"), f->columns);
+    char text[2][TYPE_TEXT];
     for (uint32_t i = 0; i < f->columns; i++) {
         const char *own = f->column[i].format, *other = keys->field[i].column->format;
         if (own && !table_types_agree(own, other))
-            return context_fail(f->context, COHORT_RANGE,
-                                "%s: %s: key column %u, '%.100s', is %.40s; the other side's is %.40s", call,
-                                name, i, keys->field[i].name, other, own);
+            return context_fail(
+                f->context, COHORT_RANGE,
+                "%s: %s: key column %u, '%.100s', is of type %s; the other side's is of type %s", call, name,
+                i, keys->field[i].name, table_type_name(other, text[0]), table_type_name(own, text[1]));
     }
     return COHORT_OK;
 }
