@@ -298,12 +298,21 @@ static cohort_status look_open(struct look *l, struct factor *f, const cohort_fr
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
+/* Of all columns or of none. */
 static cohort_status fix_types(struct factor *f, const cohort_frame *keys)
 {
-    for (uint32_t i = 0; i < f->columns; i++)
-        if (!f->column[i].format && !(f->column[i].format = strdup(keys->field[i].column->format)))
-            return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for a format");
-    return COHORT_OK;
+    uint32_t made = 0;
+    if (!factor_is_fresh(f))
+        return COHORT_OK;
+    for (; made < f->columns && (f->column[made].format = strdup(keys->field[made].column->format)); made++)
+        ;
+    if (made == f->columns)
+        return COHORT_OK;
+    for (; made; made--) {
+        free(f->column[made - 1].format);
+        f->column[made - 1].format = NULL;
+    }
+    return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for a format");
 }
 
 /* What is done with rows. */
