@@ -97,7 +97,7 @@ cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const ch
     return a->format ? COHORT_OK : no_memory(g->host, call, strlen(format) + 1, "bytes of a format");
 }
 
-/* After a call that failed: types of a first frame are not known. */
+/* After a call that failed: types of a first frame are not known, nor in whose memory the next one is. */
 void group_types_forget(cohort_group *g)
 {
     for (uint32_t i = 0; !g->typed && i < g->aggregates; i++) {
@@ -105,6 +105,7 @@ void group_types_forget(cohort_group *g)
         pool_give(g->host, a->states);
         a->states = NULL;
         a->room = 0;
+        group_texts_close(g->host, &a->texts);
         free(a->format);
         a->format = NULL;
     }
