@@ -273,6 +273,40 @@ static void gather_refuses(struct test *t)
     cohort_frame_release(frame);
 }
 
+/* All ones is no row where there are as many, either. */
+static void gathers_of_many(struct test *t)
+{
+    const uint64_t n = (1ull << 32) + 64, last = UINT32_MAX;
+    struct ArrowSchema schema;
+    struct ArrowArray out;
+    uint8_t *bits = mmap(NULL, n / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cohort_frame *one = NULL, *frame = NULL;
+    REQUIRE(t, bits != MAP_FAILED);
+    const cohort_array array = {"a", COHORT_U8, 0, bits, NULL};
+    bits[last / 8] = 0xc0;
+    OK(t, cohort_frame_create(t->context, 1, 1, &array, &one));
+    OK(t, cohort_frame_export(one, &schema, &out));
+    cohort_frame_release(one);
+    schema.children[0]->format = "b";
+    out.length = out.children[0]->length = (int64_t)n;
+    out.children[0]->buffers[1] = bits;
+    OK(t, cohort_frame_import(t->context, &schema, &out, &frame));
+    const uint32_t narrow[3] = {last - 1, last, 0};
+    const uint64_t wide[3] = {last, UINT64_MAX, 0};
+    for (uint32_t bytes = 4; bytes <= 8; bytes += 4) {
+        cohort_frame *made = NULL;
+        OK(t, cohort_gather(frame, 3, bytes, bytes == 4 ? (const void *)narrow : wide, &made));
+        OK(t, cohort_frame_export(made, &schema, &out));
+        const uint8_t *const *got = (const uint8_t *const *)out.children[0]->buffers;
+        CHECK(t, got[0] && (got[0][0] & 7) == 5 && (got[1][0] & 5) == 1);
+        schema.release(&schema);
+        out.release(&out);
+        cohort_frame_release(made);
+    }
+    cohort_frame_release(frame);
+    munmap(bits, n / 8);
+}
+
 /* ---- devices ------------------------------------------------------------------------------------------- */
 
 /* From one context to another of the same device, in its memory, with an event to wait for. */
@@ -849,6 +883,7 @@ const struct test_case test_cases[] = {{"round_trip", round_trip, 0},
                                        {"names_beside", names_beside, 0},
                                        {"gathers", gathers, TEST_EACH_MEMORY},
                                        {"gather_refuses", gather_refuses, TEST_EACH_MEMORY},
+                                       {"gathers_of_many", gathers_of_many, TEST_ON_CPU},
                                        {"devices", devices, 0},
                                        {"outlives", outlives, TEST_NO_CONTEXT},
                                        {"refuses_structs", refuses_structs, 0},
