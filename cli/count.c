@@ -128,9 +128,10 @@ static int map_open(job *job, fault *fault)
     map.capacity = capacity_of(options, info.memory_free);
     map.max_load = options->size_hint ? 0.8 : 0; /* who names a size wants a table of that size */
     status = map_make(job, &map, !options->size_hint);
-    if (status && options->size_hint)
-        return fault_set(fault, CLI_FAILED, "--size-hint %llu: cannot make the map: %s",
-                         (unsigned long long)options->size_hint, cohort_message(job->context));
+    if (status && options->size_hint) /* too much for any map, or for the memory of this machine */
+        return fault_set(fault, status == COHORT_OVERFLOW ? CLI_BAD_INPUT : CLI_FAILED,
+                         "--size-hint %llu: cannot make the map: %s", (unsigned long long)options->size_hint,
+                         cohort_message(job->context));
     if (status)
         return fault_library(fault, status, job->context, "cannot make the map");
     return CLI_OK;

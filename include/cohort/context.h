@@ -206,8 +206,9 @@ COHORT_API cohort_status cohort_set_stream(cohort_context *context, void *stream
  * COHORT_DEVICE_ERROR. */
 COHORT_API cohort_status cohort_wait(cohort_context *context);
 
-/* The message of the last failed call on `context` ("" if none failed); with NULL, of this thread's last
- * failed call that had no context. Valid until the next failed call. Never NULL. */
+/* The message of the last failed call on `context` ("" if none failed), also after others that succeeded; of
+ * one of these it may be where it did without memory that it wanted. With NULL, of this thread's last failed
+ * call that had no context. Valid until another one comes. Never NULL. */
 COHORT_API const char *cohort_message(const cohort_context *context);
 
 /* "COHORT_FULL" and so on; "unknown status" for a number that is none. */

@@ -160,9 +160,10 @@ COHORT_API cohort_status cohort_frame_reader(const cohort_frame *frame, cohort_c
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
 /* Row i of the result is row rows[i] of the frame, or null throughout if rows[i] is all ones. Row numbers
- * have 4 or 8 bytes and lie in the context's or in host memory; one that is no row is COHORT_RANGE (on a GPU
- * context found by the kernel; nothing comes out). O(n) a column; strings are not copied: they become views
- * (vu, vz) of the frame's buffers. A string of 2^31 bytes and more cannot be a view: COHORT_OVERFLOW. */
+ * have 4 or 8 bytes (with 4 bytes none is above 2^32 - 2) and lie in the context's or in host memory; one
+ * that is no row is COHORT_RANGE (on a GPU context found by the kernel; nothing comes out). O(n) a column;
+ * strings are not copied: they become views (vu, vz) of the frame's buffers. A string of 2^31 bytes and more
+ * cannot be a view: COHORT_OVERFLOW. */
 COHORT_API cohort_status cohort_gather(cohort_frame *frame, uint64_t n, uint32_t bytes, const void *rows,
                                        cohort_frame **out);
 

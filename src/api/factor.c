@@ -62,14 +62,16 @@ cohort_status factor_check(const struct factor *f, const char *call, const char 
                            const cohort_frame *keys)
 {
     if (keys->columns != f->columns)
-        return context_fail(f->context, COHORT_RANGE, "%s: %s has %u columns; there are %u key columns", call,
-                            name, keys->columns, f->columns);
+        return context_fail(f->context, COHORT_RANGE, "%s: %s has %llu %s, and %u are due", call, name,
+                            COUNTED(keys->columns, "column", "columns"), f->columns);
+    char text[2][TYPE_TEXT];
     for (uint32_t i = 0; i < f->columns; i++) {
         const char *own = f->column[i].format, *other = keys->field[i].column->format;
         if (own && !table_types_agree(own, other))
-            return context_fail(f->context, COHORT_RANGE,
-                                "%s: %s: key column %u, '%.100s', is %.40s; the other side's is %.40s", call,
-                                name, i, keys->field[i].name, other, own);
+            return context_fail(
+                f->context, COHORT_RANGE,
+                "%s: %s: key column %u, '%.100s', is of type %s; the other side's is of type %s", call, name,
+                i, keys->field[i].name, table_type_name(other, text[0]), table_type_name(own, text[1]));
     }
     return COHORT_OK;
 }
@@ -296,12 +298,21 @@ static cohort_status look_open(struct look *l, struct factor *f, const cohort_fr
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
+/* Of all columns or of none. */
 static cohort_status fix_types(struct factor *f, const cohort_frame *keys)
 {
-    for (uint32_t i = 0; i < f->columns; i++)
-        if (!f->column[i].format && !(f->column[i].format = strdup(keys->field[i].column->format)))
-            return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for a format");
-    return COHORT_OK;
+    uint32_t made = 0;
+    if (!factor_is_fresh(f))
+        return COHORT_OK;
+    for (; made < f->columns && (f->column[made].format = strdup(keys->field[made].column->format)); made++)
+        ;
+    if (made == f->columns)
+        return COHORT_OK;
+    for (; made; made--) {
+        free(f->column[made - 1].format);
+        f->column[made - 1].format = NULL;
+    }
+    return context_fail(f->context, COHORT_NO_MEMORY, "no host memory for a format");
 }
 
 /* What is done with rows. */

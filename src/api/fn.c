@@ -34,9 +34,9 @@ static cohort_status check_numbers(const struct batch *b, const cohort_fn *fn, u
         return COHORT_OK;
     case COHORT_FN_SPLITTERS:
         if (buckets && fn->count != buckets - 1)
-            return batch_fail(b, COHORT_RANGE,
-                              "desc.fn->count is %llu; %u buckets have %u splitters between them",
-                              (unsigned long long)fn->count, buckets, buckets - 1);
+            return batch_fail(b, COHORT_RANGE, "desc.fn->count is %llu; %u buckets have %llu %s between them",
+                              (unsigned long long)fn->count, buckets,
+                              COUNTED(buckets - 1, "splitter", "splitters"));
         if (fn->count > SPLITTERS_MOST)
             return batch_fail(b, COHORT_RANGE, "desc.fn->count is %llu; there are at most %u splitters",
                               (unsigned long long)fn->count, SPLITTERS_MOST);
@@ -93,8 +93,8 @@ static cohort_status check_member(const struct batch *b, const cohort_fn *fn)
     if (sets->context != b->context)
         return batch_fail(b, COHORT_OTHER_CONTEXT, "desc.fn->data is a collection of another context");
     if (fn->a >= sets->view.sets)
-        return batch_fail(b, COHORT_RANGE, "desc.fn->a, the set, is %llu; the collection has %llu sets",
-                          (unsigned long long)fn->a, (unsigned long long)sets->view.sets);
+        return batch_fail(b, COHORT_RANGE, "desc.fn->a, the set, is %llu; the collection has %llu %s",
+                          (unsigned long long)fn->a, COUNTED(sets->view.sets, "set", "sets"));
     return COHORT_OK;
 }
 

@@ -77,8 +77,8 @@ static cohort_status check_column(const cohort_frame *frame, const char *call, c
 {
     if (column < frame->columns)
         return COHORT_OK;
-    return context_fail(frame->context, COHORT_RANGE, "%s: %s is %u; the frame has %u columns", call, name,
-                        column, frame->columns);
+    return context_fail(frame->context, COHORT_RANGE, "%s: %s is %u; the frame has %llu %s", call, name,
+                        column, COUNTED(frame->columns, "column", "columns"));
 }
 
 cohort_status cohort_frame_get_column(const cohort_frame *frame, uint32_t column, cohort_column_info *info)
@@ -224,9 +224,9 @@ cohort_status cohort_frame_slice(cohort_frame *frame, uint64_t first, uint64_t r
         return s;
     if (first > frame->rows || rows > frame->rows - first)
         return context_fail(frame->context, COHORT_RANGE,
-                            "cohort_frame_slice: first is %llu and rows is %llu; the frame has %llu rows",
+                            "cohort_frame_slice: first is %llu and rows is %llu; the frame has %llu %s",
                             (unsigned long long)first, (unsigned long long)rows,
-                            (unsigned long long)frame->rows);
+                            COUNTED(frame->rows, "row", "rows"));
     cohort_frame *made = frame_new(frame->context, rows, frame->columns);
     if (!made)
         return COHORT_NO_MEMORY;
@@ -284,7 +284,7 @@ cohort_status cohort_frame_beside(cohort_frame *a, cohort_frame *b, const char *
         return context_fail(a->context, COHORT_OTHER_CONTEXT,
                             "cohort_frame_beside: b belongs to another context than a");
     if (a->rows != b->rows)
-        return context_fail(a->context, COHORT_RANGE, "cohort_frame_beside: a has %llu rows, and b %llu",
-                            (unsigned long long)a->rows, (unsigned long long)b->rows);
+        return context_fail(a->context, COHORT_RANGE, "cohort_frame_beside: a has %llu %s, and b %llu",
+                            COUNTED(a->rows, "row", "rows"), (unsigned long long)b->rows);
     return frame_beside(a, b, suffix, out);
 }

@@ -330,8 +330,8 @@ static cohort_status check_nulls(const struct intake *in, struct table_piece *p,
         p->nulls = host_nulls(p);
     if (!s && claimed >= 0 && p->nulls != (uint64_t)claimed)
         return context_fail(in->context, COHORT_CORRUPT,
-                            "column '%.100s': null_count is %lld, but its validity has %llu nulls", in->name,
-                            (long long)claimed, (unsigned long long)p->nulls);
+                            "column '%.100s': null_count is %lld, but its validity has %llu %s", in->name,
+                            (long long)claimed, COUNTED(p->nulls, "null", "nulls"));
     if (!p->nulls)
         p->validity = NULL;
     return s;

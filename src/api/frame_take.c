@@ -134,8 +134,8 @@ static cohort_status check_struct_nulls(const struct haul *h, const struct Arrow
             p.nulls += !table_is_valid(&p, i);
     if (!s && p.nulls)
         return context_fail(h->context, COHORT_UNSUPPORTED,
-                            "%s: %llu rows are null as a whole; columns may have nulls, and frames not",
-                            h->call, (unsigned long long)p.nulls);
+                            "%s: %llu %s null as a whole; columns may have nulls, and frames not", h->call,
+                            COUNTED(p.nulls, "row is", "rows are"));
     return s;
 }
 

@@ -2,28 +2,44 @@
 #include "core/column.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct plain {
-    char format[4];
+    char format[4], name[13];
     struct table_type type;
 };
 
 static const struct plain plain[] = {
-    {"b", {TABLE_BITS, TABLE_UNSIGNED, 0, 1}},    {"c", {TABLE_FIXED, TABLE_SIGNED, 1, 1}},
-    {"C", {TABLE_FIXED, TABLE_UNSIGNED, 1, 1}},   {"s", {TABLE_FIXED, TABLE_SIGNED, 2, 1}},
-    {"S", {TABLE_FIXED, TABLE_UNSIGNED, 2, 1}},   {"i", {TABLE_FIXED, TABLE_SIGNED, 4, 1}},
-    {"I", {TABLE_FIXED, TABLE_UNSIGNED, 4, 1}},   {"l", {TABLE_FIXED, TABLE_SIGNED, 8, 1}},
-    {"L", {TABLE_FIXED, TABLE_UNSIGNED, 8, 1}},   {"e", {TABLE_FIXED, TABLE_FLOAT, 2, 1}},
-    {"f", {TABLE_FIXED, TABLE_FLOAT, 4, 1}},      {"g", {TABLE_FIXED, TABLE_FLOAT, 8, 1}},
-    {"tdD", {TABLE_FIXED, TABLE_SIGNED, 4, 0}},   {"tdm", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
-    {"tts", {TABLE_FIXED, TABLE_SIGNED, 4, 0}},   {"ttm", {TABLE_FIXED, TABLE_SIGNED, 4, 0}},
-    {"ttu", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},   {"ttn", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
-    {"tDs", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},   {"tDm", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
-    {"tDu", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},   {"tDn", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
-    {"u", {TABLE_OFFSETS_32, TABLE_BYTES, 0, 0}}, {"z", {TABLE_OFFSETS_32, TABLE_BYTES, 0, 0}},
-    {"U", {TABLE_OFFSETS_64, TABLE_BYTES, 0, 0}}, {"Z", {TABLE_OFFSETS_64, TABLE_BYTES, 0, 0}},
-    {"vu", {TABLE_VIEWS, TABLE_BYTES, 0, 0}},     {"vz", {TABLE_VIEWS, TABLE_BYTES, 0, 0}},
+    {"b", "bool", {TABLE_BITS, TABLE_UNSIGNED, 0, 1}},
+    {"c", "int8", {TABLE_FIXED, TABLE_SIGNED, 1, 1}},
+    {"C", "uint8", {TABLE_FIXED, TABLE_UNSIGNED, 1, 1}},
+    {"s", "int16", {TABLE_FIXED, TABLE_SIGNED, 2, 1}},
+    {"S", "uint16", {TABLE_FIXED, TABLE_UNSIGNED, 2, 1}},
+    {"i", "int32", {TABLE_FIXED, TABLE_SIGNED, 4, 1}},
+    {"I", "uint32", {TABLE_FIXED, TABLE_UNSIGNED, 4, 1}},
+    {"l", "int64", {TABLE_FIXED, TABLE_SIGNED, 8, 1}},
+    {"L", "uint64", {TABLE_FIXED, TABLE_UNSIGNED, 8, 1}},
+    {"e", "float16", {TABLE_FIXED, TABLE_FLOAT, 2, 1}},
+    {"f", "float32", {TABLE_FIXED, TABLE_FLOAT, 4, 1}},
+    {"g", "float64", {TABLE_FIXED, TABLE_FLOAT, 8, 1}},
+    {"tdD", "date", {TABLE_FIXED, TABLE_SIGNED, 4, 0}},
+    {"tdm", "date64", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
+    {"tts", "time[s]", {TABLE_FIXED, TABLE_SIGNED, 4, 0}},
+    {"ttm", "time[ms]", {TABLE_FIXED, TABLE_SIGNED, 4, 0}},
+    {"ttu", "time[us]", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
+    {"ttn", "time[ns]", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
+    {"tDs", "duration[s]", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
+    {"tDm", "duration[ms]", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
+    {"tDu", "duration[us]", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
+    {"tDn", "duration[ns]", {TABLE_FIXED, TABLE_SIGNED, 8, 0}},
+    {"u", "string", {TABLE_OFFSETS_32, TABLE_BYTES, 0, 0}},
+    {"z", "binary", {TABLE_OFFSETS_32, TABLE_BYTES, 0, 0}},
+    {"U", "string", {TABLE_OFFSETS_64, TABLE_BYTES, 0, 0}},
+    {"Z", "binary", {TABLE_OFFSETS_64, TABLE_BYTES, 0, 0}},
+    {"vu", "string", {TABLE_VIEWS, TABLE_BYTES, 0, 0}},
+    {"vz", "binary", {TABLE_VIEWS, TABLE_BYTES, 0, 0}},
 };
 
 static int is_timestamp(const char *format)
@@ -86,6 +102,23 @@ int table_type_parse(const char *format, struct table_type *type)
     int64_t bytes = fixed_bytes(format);
     *type = (struct table_type){TABLE_FIXED, TABLE_BYTES, bytes > 0 ? (co_u32)bytes : 0, 0};
     return bytes > 0;
+}
+
+const char *table_type_name(const char *format, char own[TYPE_TEXT])
+{
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        if (!strcmp(format, plain[i].format))
+            return plain[i].name;
+    if (is_timestamp(format))
+        snprintf(own, TYPE_TEXT, format[4] ? "timestamp[%c%s, %.24s]" : "timestamp[%c%s]", format[2],
+                 format[2] == 's' ? "" : "s", format + 4);
+    else if (is_decimal(format))
+        snprintf(own, TYPE_TEXT, "decimal(%d, %d)", atoi(format + 2), atoi(strchr(format, ',') + 1));
+    else if (fixed_bytes(format) > 0)
+        snprintf(own, TYPE_TEXT, "binary(%lld)", (long long)fixed_bytes(format));
+    else
+        snprintf(own, TYPE_TEXT, "%.40s", format);
+    return own;
 }
 
 /* u or z for strings in whatever layout, else 0. */

@@ -74,9 +74,9 @@ static cohort_status judge(cohort_context *context, const char *name, const stru
     uint64_t row = 0;
     if (g->first_bad != ~0ull) {
         context_copy(context, &row, (const char *)g->rows + g->first_bad * g->number_bytes, g->number_bytes);
-        return context_fail(
-            context, COHORT_RANGE, "cohort_gather: rows[%llu] is %llu; the frame has %llu rows",
-            (unsigned long long)g->first_bad, (unsigned long long)row, (unsigned long long)g->column->rows);
+        return context_fail(context, COHORT_RANGE, "cohort_gather: rows[%llu] is %llu; the frame has %llu %s",
+                            (unsigned long long)g->first_bad, (unsigned long long)row,
+                            COUNTED(g->column->rows, "row", "rows"));
     }
     if (g->first_long != ~0ull)
         return context_fail(

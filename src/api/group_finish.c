@@ -166,14 +166,14 @@ static void key_text(cohort_group *g, cohort_frame *keys, uint64_t group, char *
 static cohort_status overflow(cohort_group *g, const struct group_aggregate *a, cohort_frame *keys,
                               uint64_t group)
 {
-    char key[300];
+    char key[300], text[TYPE_TEXT];
     key_text(g, keys, group, key, sizeof key);
     return context_fail(
         g->host, COHORT_OVERFLOW,
-        "cohort_group_finish: the sum of column '%.60s' (%.10s) does not fit into %s: row %llu of the "
+        "cohort_group_finish: the sum of column '%.60s' (%s) does not fit into %s: row %llu of the "
         "groups, %s",
-        a->column, a->format, a->state == GROUP_WIDE ? "38 digits" : "64 bits", (unsigned long long)group,
-        key);
+        a->column, table_type_name(a->format, text), a->state == GROUP_WIDE ? "38 digits" : "64 bits",
+        (unsigned long long)group, key);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */

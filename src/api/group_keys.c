@@ -169,8 +169,8 @@ cohort_status group_keys_frame(struct group_keys *k, const char *call, cohort_fr
     *out = NULL;
     if (!k->pieces)
         return context_fail(k->host, COHORT_RANGE,
-                            "%s: no frame was added, so the types of the %u key columns are not known", call,
-                            k->columns);
+                            "%s: no frame was added, so the types of the %llu %s are not known", call,
+                            COUNTED(k->columns, "key column", "key columns"));
     if (k->pieces == 1) {
         *out = cohort_frame_retain(k->piece[0]);
         return COHORT_OK;

@@ -225,8 +225,8 @@ static cohort_status take_partial(cohort_group *g, const char *call, cohort_grou
     cohort_frame *keys = NULL;
     cohort_status s = COHORT_OK;
     if (partial->columns != g->keys + g->aggregates)
-        return context_fail(g->host, COHORT_CORRUPT, "%s: the partial result has %u columns; %u are due",
-                            call, partial->columns, g->keys + g->aggregates);
+        return context_fail(g->host, COHORT_CORRUPT, "%s: the partial result has %llu %s; %u are due", call,
+                            COUNTED(partial->columns, "column", "columns"), g->keys + g->aggregates);
     for (uint32_t i = 0; i < g->keys; i++)
         if (strcmp(partial->field[i].name, g->key[i]))
             return corrupt(g, call, i, partial->field[i].name, "the key is another one");

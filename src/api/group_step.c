@@ -80,23 +80,24 @@ int group_folds(const cohort_group *g, uint32_t i, const char *format)
 cohort_status group_type(cohort_group *g, const char *call, uint32_t i, const char *format)
 {
     struct group_aggregate *a = &g->aggregate[i];
+    char text[2][TYPE_TEXT];
     if (!format)
         return choose(g, a) ? COHORT_OK : COHORT_UNSUPPORTED; /* ROWS */
     if (a->format && !table_types_agree(a->format, format))
-        return context_fail(g->host, COHORT_RANGE, "%s: %s of column '%.100s' (%.40s): before it was %.40s",
-                            call, group_op_names[a->op], a->column, format, a->format);
+        return context_fail(g->host, COHORT_RANGE, "%s: %s of column '%.100s' (%s): before it was %s", call,
+                            group_op_names[a->op], a->column, table_type_name(format, text[0]),
+                            table_type_name(a->format, text[1]));
     if (a->format)
         return COHORT_OK;
     table_type_parse(format, &a->type);
     if (!choose(g, a))
-        return context_fail(g->host, COHORT_UNSUPPORTED,
-                            "%s: %s of column '%.100s' (%.40s): not for this type", call,
-                            group_op_names[a->op], a->column, format);
+        return context_fail(g->host, COHORT_UNSUPPORTED, "%s: %s of column '%.100s' (%s): not for this type",
+                            call, group_op_names[a->op], a->column, table_type_name(format, text[0]));
     a->format = strdup(format);
     return a->format ? COHORT_OK : no_memory(g->host, call, strlen(format) + 1, "bytes of a format");
 }
 
-/* After a call that failed: types of a first frame are not known. */
+/* After a call that failed: types of a first frame are not known, nor in whose memory the next one is. */
 void group_types_forget(cohort_group *g)
 {
     for (uint32_t i = 0; !g->typed && i < g->aggregates; i++) {
@@ -104,6 +105,7 @@ void group_types_forget(cohort_group *g)
         pool_give(g->host, a->states);
         a->states = NULL;
         a->room = 0;
+        group_texts_close(g->host, &a->texts);
         free(a->format);
         a->format = NULL;
     }

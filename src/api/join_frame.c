@@ -23,8 +23,8 @@ static cohort_status check_side(const struct asked *a, int right)
                             "cohort_join_frame: %s belongs to another context than matches", names[right]);
     if (frame->rows != rows)
         return context_fail(
-            context, COHORT_RANGE, "cohort_join_frame: %s has %llu rows; the %s side of the join has %llu",
-            names[right], (unsigned long long)frame->rows, names[right], (unsigned long long)rows);
+            context, COHORT_RANGE, "cohort_join_frame: %s has %llu %s; the %s side of the join has %llu",
+            names[right], COUNTED(frame->rows, "row", "rows"), names[right], (unsigned long long)rows);
     return COHORT_OK;
 }
 

@@ -388,8 +388,8 @@ cohort_status cohort_map_export(cohort_map *map, uint64_t capacity, void *keys, 
         return s;
     if (capacity < pairs) {
         *count = pairs;
-        return context_fail(map->context, COHORT_FULL, "%s: capacity is %llu, the map holds %llu pairs", call,
-                            (unsigned long long)capacity, (unsigned long long)pairs);
+        return context_fail(map->context, COHORT_FULL, "%s: capacity is %llu, the map holds %llu %s", call,
+                            (unsigned long long)capacity, COUNTED(pairs, "pair", "pairs"));
     }
     batch_open(&b, map->context, call);
     map_batch_keys(&b, map, BATCH_OUT, keys, pairs, &own_keys)->written = BATCH_SOME;

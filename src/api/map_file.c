@@ -79,12 +79,16 @@ static cohort_status insert_from_file(cohort_map *map, const struct file_stream 
     if (file->options.fixed && file->pairs > most)
         return file_fail(map->context, COHORT_CORRUPT, from, "%llu pairs in a fixed map of %llu slots",
                          (unsigned long long)file->pairs, (unsigned long long)most);
+    char kept[MESSAGE_BYTES];
+    context_keep_message(map->context, kept);
     cohort_status s = cohort_map_insert(map, file->pairs, file->keys, file->values, NULL);
     while (s == COHORT_FULL) {
         s = map_rebuild(map, map_more_slots(map_table_slots(map)), co_hash(map->view.seed, map->view.seed));
         if (!s)
             s = cohort_map_insert(map, file->pairs, file->keys, file->values, NULL);
     }
+    if (!s)
+        context_give_message_back(map->context, kept);
     return s;
 }
 

@@ -104,9 +104,10 @@ static cohort_status no_blocks(const struct changing *c, const struct set_work *
                                const struct set_words *s)
 {
     uint64_t left = work->empty ? work->block_room : s->blocks.given - s->blocks.taken;
-    return context_fail(
-        c->context, COHORT_FULL, "%s: the set needs %llu blocks more, and has %llu of its %llu left", c->call,
-        (unsigned long long)s->asked[0], (unsigned long long)left, (unsigned long long)work->block_room);
+    return context_fail(c->context, COHORT_FULL,
+                        "%s: the set needs %llu %s more, and has %llu of its %llu left", c->call,
+                        COUNTED(s->asked[0], "block", "blocks"), (unsigned long long)left,
+                        (unsigned long long)work->block_room);
 }
 
 /* The pieces, and what they need. The set has room for the nodes then. */

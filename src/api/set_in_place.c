@@ -146,6 +146,7 @@ cohort_status set_in_place(cohort_context *context, const char *call, const coho
                            uint64_t sets, int *done)
 {
     uint64_t member[2] = {0, 0};
+    char kept[MESSAGE_BYTES];
     int two = 0;
     *done = 0;
     cohort_status status = is_of_two(d) ? read_two(context, d, member, &two) : COHORT_OK;
@@ -156,10 +157,16 @@ cohort_status set_in_place(cohort_context *context, const char *call, const coho
         member[0] = member[1];
         member[1] = first;
     }
-    if (working_of(d, sets, member[0]) != d->into)
-        return into_third(call, d, sets, member, done);
-    status = change_by(call, d, sets, member[1]);
-    /* The blocks that the change gives back may do for the answer. */
-    *done = status != COHORT_FULL;
-    return *done ? status : COHORT_OK;
+    context_keep_message(context, kept);
+    if (working_of(d, sets, member[0]) != d->into) {
+        status = into_third(call, d, sets, member, done);
+    } else {
+        status = change_by(call, d, sets, member[1]);
+        /* The blocks that the change gives back may do for the answer. */
+        *done = status != COHORT_FULL;
+        status = *done ? status : COHORT_OK;
+    }
+    if (!*done && !status)
+        context_give_message_back(context, kept);
+    return status;
 }

@@ -132,11 +132,11 @@ static cohort_status fail_which(const struct export *k, uint64_t at)
 {
     uint64_t set = 0;
     cohort_status status = sets_read(k->batch.context, &set, k->take.which + at);
-    return status ? status
-                  : batch_fail(&k->batch, COHORT_RANGE,
-                               "target.which[%llu] is %llu; the collection has %llu sets",
-                               (unsigned long long)at, (unsigned long long)set,
-                               (unsigned long long)k->take.view.sets);
+    return status
+               ? status
+               : batch_fail(&k->batch, COHORT_RANGE, "target.which[%llu] is %llu; the collection has %llu %s",
+                            (unsigned long long)at, (unsigned long long)set,
+                            COUNTED(k->take.view.sets, "set", "sets"));
 }
 
 #define SIZES_AT_ONCE 1024u
@@ -220,8 +220,9 @@ static cohort_status check_room(const struct export *k, uint64_t total)
     const cohort_sets_target *d = &k->target;
     if ((!d->members && !d->lasts && !d->groups) || total <= d->capacity)
         return COHORT_OK;
-    return batch_fail(&k->batch, COHORT_FULL, "target.capacity is %llu; there are %llu entries",
-                      (unsigned long long)d->capacity, (unsigned long long)total);
+    return batch_fail(&k->batch, COHORT_FULL, "target.capacity is %llu; there %s %llu %s",
+                      (unsigned long long)d->capacity, total == 1 ? "is" : "are",
+                      COUNTED(total, "entry", "entries"));
 }
 
 static cohort_status write_entries(struct export *k)

@@ -145,8 +145,8 @@ static cohort_status write_all(struct writing *w, const uint64_t *which, uint64_
         co_u64 set = which ? which[i] : i;
         if (set >= w->view.sets)
             return context_fail(
-                w->context, COHORT_RANGE, "%s: target.which[%llu] is %llu; the collection has %llu sets",
-                call, (unsigned long long)i, (unsigned long long)set, (unsigned long long)w->view.sets);
+                w->context, COHORT_RANGE, "%s: target.which[%llu] is %llu; the collection has %llu %s", call,
+                (unsigned long long)i, (unsigned long long)set, COUNTED(w->view.sets, "set", "sets"));
         status = describe(w, set);
         if (!status)
             status = check_width(w, i);

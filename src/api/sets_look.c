@@ -38,8 +38,8 @@ static cohort_status check_numbers(const struct looking *k)
     if (d->reserved)
         return batch_fail(&k->batch, COHORT_RANGE, "desc.reserved is %u; it must be 0", d->reserved);
     if (!d->which && d->set >= k->look.view.sets && d->n)
-        return batch_fail(&k->batch, COHORT_RANGE, "desc.set is %llu; the collection has %llu sets",
-                          (unsigned long long)d->set, (unsigned long long)k->look.view.sets);
+        return batch_fail(&k->batch, COHORT_RANGE, "desc.set is %llu; the collection has %llu %s",
+                          (unsigned long long)d->set, COUNTED(k->look.view.sets, "set", "sets"));
     return batch_check_n(&k->batch, d->n);
 }
 

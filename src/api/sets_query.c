@@ -276,9 +276,9 @@ static cohort_status check_members(const struct querying *k)
         return COHORT_OK;
     for (uint64_t i = 0; i < count; i++)
         if (k->desc.members[i] >= k->sets)
-            return batch_fail(&k->batch, COHORT_RANGE, "desc.members[%llu] is %llu; there are %llu sets",
+            return batch_fail(&k->batch, COHORT_RANGE, "desc.members[%llu] is %llu; the query has %llu %s",
                               (unsigned long long)i, (unsigned long long)k->desc.members[i],
-                              (unsigned long long)k->sets);
+                              COUNTED(k->sets, "set", "sets"));
     return COHORT_OK;
 }
 

@@ -20,6 +20,13 @@ struct table_gather {
     co_u64 nulls, first_bad, first_long;
 };
 
+/* So many of the column's rows have numbers: that of all ones is no row's. */
+static inline co_u64 table_gather_rows(const struct table_gather *g)
+{
+    const co_u64 none = g->rows && g->number_bytes == 4 ? 0xffffffffull : ~0ull;
+    return g->column->rows < none ? g->column->rows : none;
+}
+
 struct table_backend {
     /* The device's number in Arrow's device interface, and what an array's sync_event is: a pointer to the
      * driver's event. `await` makes the context's stream wait for it; `event` records one, which event_free

@@ -100,6 +100,11 @@ const char *table_column_text(char text[COLUMN_TEXT], const char *name, const st
 /* What Arrow's format says; 0: it is none that frames have. */
 int table_type_parse(const char *format, struct table_type *type);
 
+/* The name for messages, as Python has it: "int64", "string", "timestamp[us]"; of a format that is none, the
+ * format. It may lie in `own`. */
+#define TYPE_TEXT 48
+const char *table_type_name(const char *format, char own[TYPE_TEXT]);
+
 /* Can the two be compared for equality? The same type; strings in whatever layout; timestamps of whatever
  * time zones. */
 int table_types_agree(const char *a, const char *b);

@@ -11,6 +11,8 @@
 
 struct backend;
 
+#define MESSAGE_BYTES 512
+
 /* Whose a context is: fork copies it into another process. */
 enum context_origin {
     CONTEXT_OURS,      /* this process's: made here, or taken over */
@@ -37,7 +39,7 @@ struct cohort_context {
     cohort_context *helper; /* on the CPU: does what the device has no kernels for (api/staged.c); or NULL */
     uint64_t told;          /* when progress was told last, in nanoseconds */
     int telling;            /* the end of this work is still to be told */
-    char message[512];
+    char message[MESSAGE_BYTES];
     /* api/call.c: */
     enum context_origin origin;
     uint64_t calls;                  /* atomic: CONTEXT_CALL for each that began, less 1 for each ended */
@@ -58,6 +60,13 @@ struct outcome {
 /* Writes the message and returns the status. context may be NULL: the thread's message. */
 cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Around what a call tries first and may do in another way: the message from before comes back. */
+void context_keep_message(const cohort_context *context, char kept[MESSAGE_BYTES]);
+void context_give_message_back(cohort_context *context, const char kept[MESSAGE_BYTES]);
+
+/* In a message, for "%llu %s": "1 row", "2 rows". */
+#define COUNTED(n, one, many) (unsigned long long)(n), (n) == 1 ? (one) : (many)
 
 /* Tells the caller's progress callback, if there is one and the last time was not just now. done == total
  * ends the work. COHORT_CANCELLED: the caller wants the call to end, whose work is not done. */

@@ -8,7 +8,7 @@
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
 
-static _Thread_local char thread_message[sizeof((cohort_context *)0)->message];
+static _Thread_local char thread_message[MESSAGE_BYTES];
 
 cohort_status context_fail(cohort_context *context, cohort_status status, const char *format, ...)
 {
@@ -20,6 +20,16 @@ cohort_status context_fail(cohort_context *context, cohort_status status, const 
     va_end(arguments);
     memcpy(message, text, strlen(text) + 1);
     return status;
+}
+
+void context_keep_message(const cohort_context *context, char kept[MESSAGE_BYTES])
+{
+    strcpy(kept, context->message);
+}
+
+void context_give_message_back(cohort_context *context, const char kept[MESSAGE_BYTES])
+{
+    strcpy(context->message, kept);
 }
 
 const char *cohort_message(const cohort_context *context)

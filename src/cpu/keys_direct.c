@@ -84,16 +84,23 @@ static int is_scattered(const struct keys_batch *b)
     return low < high && high - low > most_span(b);
 }
 
+/* Null is all that is known, which is beside the words: they may be any. */
+static int has_null_alone(const struct keys_table *t)
+{
+    return t->direct && t->count == 1 && t->null.id == 0;
+}
+
 int keys_direct_open(cohort_context *context, struct keys_table *t, const struct keys_batch *b)
 {
+    const int has_none = has_null_alone(t);
     uint64_t low, span;
     if (!b->words || t->capacity || (t->count && !t->direct))
         return 0;
-    if ((!t->direct && is_scattered(b)) || !range_of(context, b, &low, &span))
+    if (((!t->direct || has_none) && is_scattered(b)) || !range_of(context, b, &low, &span))
         return 0;
     if (t->direct && low - t->low <= t->span && span <= t->span - (low - t->low))
         return 1;
-    if (t->count || span > most_span(b))
+    if ((t->count && !has_none) || span > most_span(b))
         return 0;
     void *made = NULL;
     if (pool_take(context, (span + 2) * sizeof *t->direct, &made))
@@ -103,6 +110,7 @@ int keys_direct_open(cohort_context *context, struct keys_table *t, const struct
     t->low = low;
     t->span = span;
     context_fill(context, made, 0xff, (span + 2) * sizeof *t->direct);
+    t->direct[span + 1] = t->null.id;
     return 1;
 }
 

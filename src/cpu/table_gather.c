@@ -27,7 +27,8 @@ struct job {
     struct table_gather *g;
     const struct table_piece *piece;
     uint32_t bytes;
-    uint64_t total; /* rows of the column */
+    uint64_t total; /* rows of the column, */
+    uint64_t most;  /* and so many of them have numbers */
     int by_vectors; /* validity is fetched so */
     co_u64 nulls, first_bad, first_long;
 };
@@ -61,7 +62,7 @@ static void sort_out(struct job *j, struct block *b)
     uint64_t none = j->g->number_bytes == 4 ? UINT32_MAX : UINT64_MAX;
     memset(b->there, 0, sizeof b->there);
     for (uint32_t i = 0; i < b->count; i++) {
-        if (b->at[i] < j->total) {
+        if (b->at[i] < j->most) {
             b->there[i / 64] |= 1ull << (i & 63);
             continue;
         }
@@ -105,7 +106,7 @@ static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t 
     }
     if (j->g->number_bytes == 4) {
         const uint32_t *rows = (const uint32_t *)j->g->rows + begin;
-        b->whole = greatest(rows, b->count) < j->total;
+        b->whole = greatest(rows, b->count) < j->most;
         b->narrow = b->whole ? rows : NULL;
         if (needs || !b->whole)
             widen(b, rows);
@@ -116,7 +117,7 @@ static void read_block(struct job *j, struct block *b, uint64_t begin, uint64_t 
             b->at[i] = rows[i];
             most = rows[i] > most ? rows[i] : most;
         }
-        b->whole = most < j->total;
+        b->whole = most < j->most;
     }
     if (!b->whole)
         sort_out(j, b);
@@ -390,6 +391,7 @@ static struct job job_of(cohort_context *context, struct table_gather *g)
     struct job j = {.g = g,
                     .piece = c->pieces ? &c->piece[0] : &none,
                     .total = c->rows,
+                    .most = table_gather_rows(g),
                     .first_bad = NONE,
                     .first_long = NONE};
     j.bytes = c->is_dictionary || c->type.layout <= TABLE_FIXED ? table_column_element(c)

@@ -109,7 +109,7 @@ static cohort_status gather_column(cohort_context *context, struct table_gather 
                             .number_bytes = g->number_bytes,
                             .bytes = bits ? 0 : table_column_element(g->column),
                             .n = g->n,
-                            .rows = g->column->rows,
+                            .rows = table_gather_rows(g),
                             .from = p->data,
                             .from_bit = p->data_bit,
                             .validity = p->validity,

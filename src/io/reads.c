@@ -58,10 +58,10 @@ static cohort_status fault_header(const cohort_reads *parser, char byte)
 static cohort_status fault_quality(const cohort_reads *parser)
 {
     return context_fail(parser->context, COHORT_CORRUPT,
-                        "%s:%llu: the FASTQ record of line %llu has %llu letters but %llu quality values",
-                        parser->name, (unsigned long long)parser->line_number,
-                        (unsigned long long)parser->record_line, (unsigned long long)parser->letters,
-                        (unsigned long long)parser->qualities);
+                        "%s:%llu: the FASTQ record of line %llu has %llu %s but %llu %s", parser->name,
+                        (unsigned long long)parser->line_number, (unsigned long long)parser->record_line,
+                        COUNTED(parser->letters, "letter", "letters"),
+                        COUNTED(parser->qualities, "quality value", "quality values"));
 }
 
 static int is_space(char byte)

@@ -344,6 +344,8 @@ refused "--threads 0" '--threads 0' "$cohort" $c --kmer 5 --threads 0 b.fa
 refused "--threads 1025" '--threads 1025.*1 to 1024' "$cohort" $c --kmer 5 --threads 1025 b.fa
 refused "--size-hint 5Q" '--size-hint 5Q' "$cohort" $c --kmer 5 --size-hint 5Q b.fa
 refused "--size-hint beyond 64 bits" '--size-hint 99999999999G' "$cohort" $c --kmer 5 --size-hint 99999999999G b.fa
+refused "--size-hint beyond the largest map" '--size-hint 100000000000000: cannot make the map' \
+    "$cohort" $c --kmer 5 --size-hint 100000G b.fa
 refused "an unknown option" '--kmers: no such option' "$cohort" $c --kmers 5 b.fa
 refused "an option without its value" '--kmer: needs a value' "$cohort" $c b.fa --kmer
 refused "a value for a flag" '--canonical=1: takes no value' "$cohort" $c --kmer 5 --canonical=1 b.fa

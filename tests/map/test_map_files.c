@@ -155,7 +155,9 @@ static void crowded(struct test *t, uint64_t pages, double max_load, cohort_prob
     s.blind = 1;
     subject_fill(&s, 1, pages * page + extra);
     OK(t, cohort_map_save(s.map, p.path));
+    FAILS(t, t->context, cohort_map_load(t->context, NULL, &made), COHORT_NULL, "path", NULL);
     OK(t, cohort_map_load(t->context, p.path, &made));
+    CHECK(t, strstr(cohort_message(t->context), "path is NULL")); /* this failed last, and no table is FULL */
     struct subject loaded = subject_of(t, made, oracle_copy(s.oracle));
     subject_observe(&loaded);
     subject_check_table(&loaded);

@@ -116,7 +116,7 @@ def test_what_is_not_inserted(tmp_path):
     for wrong, error, match in (
         (lambda: m.insert([300], [1]), OverflowError, "keys"),
         (lambda: m.insert([1.5], [1]), TypeError, "keys"),
-        (lambda: m.insert([1, 2], [1]), ValueError, "values: has 1 entries, and must have 2"),
+        (lambda: m.insert([1, 2], [1]), ValueError, "values: has 1 entry, and must have 2"),
         (lambda: m.insert([1], ["a"]), TypeError, "values"),
         (lambda: m.insert([[1]], [1]), TypeError, "keys"),
         (lambda: lc.MultiMap([1], [2]).insert([1], [2.5]), TypeError, "values"),

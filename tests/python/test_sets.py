@@ -199,6 +199,8 @@ def test_collections_set_by_set(dtype):
     assert s[-1] == s[8]
     with pytest.raises(IndexError, match="set 9: there are 9 sets"):
         s[9]
+    with pytest.raises(IndexError, match="set 1: there is 1 set$"):
+        s[8:][1]
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -197,7 +197,7 @@ static void groups(struct test *t)
 
 /* ---- joins and keys ------------------------------------------------------------------------------------ */
 
-enum { BUILD, PROBE, FULL, FINISH_JOIN, FACTOR, FACTORIZE, UNIQUE, IS_IN };
+enum { BUILD, PROBE, FULL, FINISH_JOIN, FACTOR, FACTORIZE, UNIQUE, IS_IN, FIRST_ADD };
 
 /* Frame 1 against frame 0, whose rows that have no pair are told by cohort_join_finish. */
 static cohort_status probe_full(struct tables *x)
@@ -213,13 +213,15 @@ static void begin_keys(struct test *t, struct scene *s)
     REQUIRE(t, x);
     for (uint64_t f = 0; f < 2; f++) {
         cohort_frame *whole = frame_of(t, f);
-        x->frame[f] = keys_of(t, whole);
+        x->frame[f] = refuse_deed->what == FIRST_ADD ? cohort_frame_retain(whole) : keys_of(t, whole);
         cohort_frame_release(whole);
     }
     if (refuse_deed->what >= PROBE && refuse_deed->what <= FINISH_JOIN)
         OK(t, cohort_join_build(x->frame[0], NULL, &x->join));
     if (refuse_deed->what == FINISH_JOIN)
         OK(t, probe_full(x));
+    if (refuse_deed->what == FIRST_ADD)
+        OK(t, cohort_factor_create(t->context, 2, NULL, &x->factor));
     if (refuse_deed->what == FACTOR) {
         OK(t, cohort_factor_create(t->context, 1, NULL, &x->factor));
         OK(t, cohort_factor_add(x->factor, x->frame[0], x->ids));
@@ -242,6 +244,8 @@ static cohort_status act_keys(struct test *t, struct scene *s)
         return cohort_join_finish(x->join, &x->page);
     case FACTOR:
         return cohort_factor_add(x->factor, x->frame[1], x->ids);
+    case FIRST_ADD:
+        return cohort_factor_add(x->factor, x->frame[0], x->ids);
     case FACTORIZE:
         return cohort_factorize(x->frame[0], NULL, x->ids, &x->out);
     case UNIQUE:
@@ -298,6 +302,21 @@ static void check_rest(struct test *t, struct tables *x, cohort_status status)
     EQUAL(t, page.total, is_met ? rest_due() : ROWS);
 }
 
+/* The first add fixes the types of all columns, or, where it failed early, of none. */
+static void check_types(struct test *t, struct tables *x)
+{
+    static const char *const columns[2][2] = {{"k", "k"}, {"v", "v"}};
+    cohort_status s[2];
+    for (int i = 0; i < 2; i++) {
+        cohort_frame *twice = NULL;
+        OK(t, cohort_frame_pick(x->frame[0], 2, columns[i], &twice));
+        s[i] = cohort_factor_find(x->factor, twice, x->ids);
+        cohort_frame_release(twice);
+    }
+    CHECKF(t, s[0] == s[1] && (!s[0] || s[0] == COHORT_RANGE), "%s and %s", cohort_status_name(s[0]),
+           cohort_status_name(s[1]));
+}
+
 static void check_keys(struct test *t, struct scene *s, cohort_status status)
 {
     struct tables *x = s->own;
@@ -309,6 +328,8 @@ static void check_keys(struct test *t, struct scene *s, cohort_status status)
     CHECK(t, ((what == FACTORIZE || what == UNIQUE) && !status) == (x->out != NULL));
     if (what == FULL || finishes)
         check_rest(t, x, status);
+    if (what == FIRST_ADD)
+        check_types(t, x);
     if (status)
         return;
     if (what == PROBE)
@@ -338,7 +359,7 @@ static void keys(struct test *t)
 {
     static const struct deed deeds[] = {KEYS_DEED(BUILD),  KEYS_DEED(PROBE),  KEYS_DEED(FINISH_JOIN),
                                         KEYS_DEED(FULL),   KEYS_DEED(FACTOR), KEYS_DEED(FACTORIZE),
-                                        KEYS_DEED(UNIQUE), KEYS_DEED(IS_IN)};
+                                        KEYS_DEED(UNIQUE), KEYS_DEED(IS_IN),  KEYS_DEED(FIRST_ADD)};
     for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
         if (refuse_takes(t, i, 1))
             refuse_each(t, &deeds[i]);

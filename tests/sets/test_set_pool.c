@@ -431,7 +431,9 @@ static void in_place_tight(struct test *t)
     STATUS(t, query_two(&a, &b, NULL, 0, COHORT_SETS_OR, 0), COHORT_FULL);
     working_judge(&a, "refused");
     inside_judge(&a);
+    FAILS(t, t->context, cohort_set_create(t->context, NULL, NULL), COHORT_NULL, "options", NULL);
     OK(t, query_two(&a, &b, NULL, 0, COHORT_SETS_XOR, 0));
+    CHECK(t, strstr(cohort_message(t->context), "cohort_set_create")); /* that failed last */
     working_change_due(&a, COHORT_SET_FLIP, &q);
     working_judge(&a, "by way of a second set");
     inside_judge(&a);

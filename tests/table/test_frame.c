@@ -134,6 +134,21 @@ static void slices(struct test *t)
     check_alive(t);
 }
 
+/* One row is one row, in messages too. */
+static void slice_refuses(struct test *t)
+{
+    const int64_t values[] = {1, 2};
+    const cohort_array array = {"a", COHORT_I64, 0, values, NULL};
+    for (uint64_t rows = 1; rows <= 2; rows++) {
+        cohort_frame *frame = NULL, *slice = NULL;
+        OK(t, cohort_frame_create(t->context, rows, 1, &array, &frame));
+        FAILS(t, t->context, cohort_frame_slice(frame, rows, 1, &slice), COHORT_RANGE, "rows is 1;", NULL);
+        const char *said = strrchr(cohort_message(t->context), ';');
+        CHECK(t, said && !strcmp(said, rows > 1 ? "; the frame has 2 rows" : "; the frame has 1 row"));
+        cohort_frame_release(frame);
+    }
+}
+
 static void selections(struct test *t)
 {
     struct model m, back;
@@ -256,6 +271,40 @@ static void gather_refuses(struct test *t)
     FAILS(t, t->context, cohort_gather(frame, 3, 4, NULL, &made), COHORT_NULL, "rows", NULL);
     FAILS(t, NULL, cohort_gather(NULL, 3, 4, column_send(rows), &made), COHORT_NULL, "frame", NULL);
     cohort_frame_release(frame);
+}
+
+/* All ones is no row where there are as many, either. */
+static void gathers_of_many(struct test *t)
+{
+    const uint64_t n = (1ull << 32) + 64, last = UINT32_MAX;
+    struct ArrowSchema schema;
+    struct ArrowArray out;
+    uint8_t *bits = mmap(NULL, n / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cohort_frame *one = NULL, *frame = NULL;
+    REQUIRE(t, bits != MAP_FAILED);
+    const cohort_array array = {"a", COHORT_U8, 0, bits, NULL};
+    bits[last / 8] = 0xc0;
+    OK(t, cohort_frame_create(t->context, 1, 1, &array, &one));
+    OK(t, cohort_frame_export(one, &schema, &out));
+    cohort_frame_release(one);
+    schema.children[0]->format = "b";
+    out.length = out.children[0]->length = (int64_t)n;
+    out.children[0]->buffers[1] = bits;
+    OK(t, cohort_frame_import(t->context, &schema, &out, &frame));
+    const uint32_t narrow[3] = {last - 1, last, 0};
+    const uint64_t wide[3] = {last, UINT64_MAX, 0};
+    for (uint32_t bytes = 4; bytes <= 8; bytes += 4) {
+        cohort_frame *made = NULL;
+        OK(t, cohort_gather(frame, 3, bytes, bytes == 4 ? (const void *)narrow : wide, &made));
+        OK(t, cohort_frame_export(made, &schema, &out));
+        const uint8_t *const *got = (const uint8_t *const *)out.children[0]->buffers;
+        CHECK(t, got[0] && (got[0][0] & 7) == 5 && (got[1][0] & 5) == 1);
+        schema.release(&schema);
+        out.release(&out);
+        cohort_frame_release(made);
+    }
+    cohort_frame_release(frame);
+    munmap(bits, n / 8);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
@@ -829,10 +878,12 @@ const struct test_case test_cases[] = {{"round_trip", round_trip, 0},
                                        {"every_type", every_type, 0},
                                        {"streams", streams, 0},
                                        {"slices", slices, 0},
+                                       {"slice_refuses", slice_refuses, 0},
                                        {"selections", selections, 0},
                                        {"names_beside", names_beside, 0},
                                        {"gathers", gathers, TEST_EACH_MEMORY},
                                        {"gather_refuses", gather_refuses, TEST_EACH_MEMORY},
+                                       {"gathers_of_many", gathers_of_many, TEST_ON_CPU},
                                        {"devices", devices, 0},
                                        {"outlives", outlives, TEST_NO_CONTEXT},
                                        {"refuses_structs", refuses_structs, 0},

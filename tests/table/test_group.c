@@ -767,7 +767,7 @@ static void refuses(struct test *t)
     FAILS(t, on, cohort_group_finish(g, 2, &out), COHORT_RANGE, "flags", "2");
     FAILS(t, on, cohort_group_add(g, NULL), COHORT_NULL, "frame", NULL);
     OK(t, cohort_group_add(g, f));
-    FAILS(t, on, cohort_group_add(g, h), COHORT_RANGE, "'v'", "(i)");
+    FAILS(t, on, cohort_group_add(g, h), COHORT_RANGE, "'v'", "(int32)");
     EQUAL(t, cohort_group_count(g), 2);
     o.aggregate = none;
     OK(t, cohort_group_create(on, &o, &other));
@@ -776,7 +776,7 @@ static void refuses(struct test *t)
     cohort_group_destroy(other);
     o.aggregate = any;
     OK(t, cohort_group_create(on, &o, &other));
-    FAILS(t, on, cohort_group_add(other, f), COHORT_UNSUPPORTED, "any of column 'v'", "(f)");
+    FAILS(t, on, cohort_group_add(other, f), COHORT_UNSUPPORTED, "any of column 'v'", "(float32)");
     OK(t, cohort_group_add(other, h)); /* the type of the frame that was refused is forgotten */
     cohort_group_destroy(other);
     o.key = missing;

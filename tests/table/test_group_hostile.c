@@ -196,7 +196,7 @@ static void types(struct test *t)
     OK(t, cohort_frame_import(t->context, &schema, &array, &spoilt));
     FAILS(t, t->context, cohort_group_merge_partial(g, spoilt), COHORT_CORRUPT, "count|g|x", NULL);
     OK(t, cohort_group_add(g, wholes));
-    FAILS(t, t->context, cohort_group_merge_partial(g, partial), COHORT_RANGE, "'v'", "before it was i");
+    FAILS(t, t->context, cohort_group_merge_partial(g, partial), COHORT_RANGE, "'v'", "before it was int32");
     OK(t, cohort_group_finish(g, 0, &out));
     EQUAL(t, cohort_frame_rows(out), 2);
     cohort_group_destroy(g);

@@ -127,7 +127,7 @@ static void refuses(struct test *t)
     options.size = 3;
     FAILS(t, on, cohort_join_build(a, &options, &join), COHORT_BAD_STRUCT, "size", "3");
     OK(t, cohort_join_build(a, NULL, &join));
-    FAILS(t, on, cohort_join_probe(join, b, NULL, &no_matches), COHORT_RANGE, "'b'", "L");
+    FAILS(t, on, cohort_join_probe(join, b, NULL, &no_matches), COHORT_RANGE, "'b'", "uint64");
     FAILS(t, on, cohort_join_probe(join, none, NULL, &no_matches), COHORT_RANGE, "left", "0");
     FAILS(t, on, cohort_join_probe(NULL, a, NULL, &no_matches), COHORT_NULL, "join", NULL);
     FAILS(t, NULL, cohort_join_probe(join, NULL, NULL, &no_matches), COHORT_NULL, "left", NULL);

@@ -561,14 +561,14 @@ static void refuses(struct test *t)
     OK(t, cohort_factor_create(on, 1, NULL, &factor));
     OK(t, cohort_factor_add(factor, a, NULL));
     EQUAL(t, cohort_factor_count(factor), 2);
-    FAILS(t, on, cohort_factor_add(factor, b, ids), COHORT_RANGE, "'b'", "L");
+    FAILS(t, on, cohort_factor_add(factor, b, ids), COHORT_RANGE, "'b'", "uint64");
     FAILS(t, on, cohort_factor_find(factor, none, ids), COHORT_RANGE, "keys", "0");
     FAILS(t, on, cohort_factor_find(factor, a, NULL), COHORT_NULL, "ids", NULL);
     FAILS(t, on, cohort_factor_find(factor, NULL, ids), COHORT_NULL, "keys", NULL);
     FAILS(t, on, cohort_unique(a, 2, &out), COHORT_RANGE, "flags", "2");
     FAILS(t, on, cohort_unique(none, 0, &out), COHORT_RANGE, "columns", "0");
     FAILS(t, on, cohort_index_in(a, a, NULL, 3, ids), COHORT_RANGE, "bytes", "3");
-    FAILS(t, on, cohort_index_in(a, b, NULL, 4, ids), COHORT_RANGE, "column 0", "L");
+    FAILS(t, on, cohort_index_in(a, b, NULL, 4, ids), COHORT_RANGE, "column 0", "uint64");
     FAILS(t, on, cohort_is_in(a, NULL, NULL, (uint8_t *)ids), COHORT_NULL, "values", NULL);
     cohort_factor_destroy(factor);
     cohort_factor_destroy(NULL);
@@ -684,6 +684,30 @@ static void types_agree(struct test *t)
     }
 }
 
+/* A refusal has the types by their names. */
+static void types_named(struct test *t)
+{
+    static const char *const names[][2] = {{"b", "bool"},
+                                           {"C", "uint8"},
+                                           {"f", "float32"},
+                                           {"tdD", "date"},
+                                           {"ttu", "time[us]"},
+                                           {"tDs", "duration[s]"},
+                                           {"tsm:", "timestamp[ms]"},
+                                           {"tss:UTC", "timestamp[s, UTC]"},
+                                           {"d:10,-2,128", "decimal(10, -2)"},
+                                           {"w:7", "binary(7)"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cohort_frame *frame = of_type(t, names[i][0]), *plain = of_type(t, "l");
+        char due[100];
+        uint32_t row;
+        snprintf(due, sizeof due, "is of type %s; the other side's is of type int64", names[i][1]);
+        FAILS(t, t->context, cohort_index_in(frame, plain, NULL, 4, &row), COHORT_RANGE, due, NULL);
+        cohort_frame_release(frame);
+        cohort_frame_release(plain);
+    }
+}
+
 const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
                                        {"long", long_dictionaries, TEST_ON_CPU},
                                        {"many", many, 0},
@@ -695,4 +719,5 @@ const struct test_case test_cases[] = {{"factors", factors, TEST_EACH_MEMORY},
                                        {"refuses", refuses, 0},
                                        {"no_memory", no_memory, TEST_ON_CPU},
                                        {"types agree", types_agree, 0},
+                                       {"types named", types_named, 0},
                                        {NULL, NULL, 0}};

@@ -6,6 +6,9 @@
 
 #include "test.h"
 
+#include "backend/context.h"
+#include "backend/keys.h"
+
 #define COLUMNS 3
 
 static const struct {
@@ -512,9 +515,38 @@ static void close_indices(struct test *t)
     }
 }
 
+/* Rows that are null alone tell nothing of the words that come: these have a table by word all the same. */
+static void close_behind_nulls(struct test *t)
+{
+    uint64_t values[1000];
+    uint32_t ids[1000];
+    uint8_t valid[125];
+    struct keys_table table;
+    struct keys_column column = {.kind = KEYS_UNSIGNED, .bytes = 8, .fill = 8};
+    const struct keys_words words = {1, &column, NULL, NULL, NULL, 0, NULL};
+    struct keys_batch b = {.n = 1000, .words = &words, .ids = ids, .passing = 1};
+    const struct keys_backend *keys = t->context->backend->keys;
+    keys_table_open(&table);
+    column.data = values;
+    column.validity = valid;
+    for (uint32_t step = 0; step < 3; step++) {
+        memset(valid, step ? 0xf0 : 0, sizeof valid);
+        for (uint64_t i = 0; i < 1000; i++)
+            values[i] = (5ull << 40) + i % 100;
+        OK(t, keys->add(t->context, &table, &b));
+        for (uint64_t i = 0; i < 1000; i++)
+            EQUAL(t, ids[i] == 0, !step || i % 8 < 4);
+        EQUAL(t, table.count, step ? 101 : 1);
+        CHECK(t, table.direct != NULL);
+    }
+    pool_give(t->context, b.first);
+    keys->drop(t->context, &table);
+}
+
 const struct test_case test_cases[] = {{"close", close_keys, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"types", close_types, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"unknown", close_unknown, TEST_ON_CPU | TEST_NO_CONTEXT},
                                        {"strings", close_strings, 0},
                                        {"indices", close_indices, TEST_NO_CONTEXT},
+                                       {"behind nulls", close_behind_nulls, TEST_ON_CPU},
                                        {NULL, NULL, 0}};

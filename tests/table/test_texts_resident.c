@@ -7,6 +7,7 @@
 #include "watched.h"
 
 #include "api/frame.h"
+#include "api/staged.h"
 
 #define SMALL 512u /* bytes: what the host may ask for */
 #define ADDS  3
@@ -618,6 +619,61 @@ static void refused(struct test *t)
     }
 }
 
+/* A column of integers beside one of strings or of integers. */
+static cohort_frame *values_frame(struct test *t, const char *format)
+{
+    const struct model_plan plan = {.rows = 60, .distinct = 20, .dictionaries = 2};
+    struct model m;
+    model_open(&m, plan.rows, 2);
+    model_fill(t, &m, 0, "k0", "i", &plan);
+    model_fill(t, &m, 1, "s", format, &plan);
+    cohort_frame *frame = model_frame(t, &m, t->context);
+    model_close(&m);
+    return frame;
+}
+
+static uint64_t busy_bytes(const cohort_context *context)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < context->pool.count; i++)
+        bytes += context->pool.blocks[i].busy ? context->pool.blocks[i].bytes : 0;
+    return bytes;
+}
+
+/* Least strings lie in the helper's memory. Where that is too little for a first add the next one may be of
+ * integers, which are folded on the GPU: then the helper has nothing of the group any more. */
+static void short_of_memory(struct test *t)
+{
+    static const char *const key = "k0";
+    static const cohort_aggregate least = {COHORT_AGGREGATE_MIN, 0, "s", NULL};
+    cohort_frame *strings = values_frame(t, "u"), *integers = values_frame(t, "i");
+    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
+    cohort_context *helper = NULL;
+    cohort_status s = COHORT_NO_MEMORY;
+    o.keys = o.aggregates = 1;
+    o.key = &key;
+    o.aggregate = &least;
+    OK(t, staged_open(t->context, &helper));
+    for (uint64_t room = 0; s; room += 256) {
+        cohort_group *g = NULL;
+        OK(t, cohort_group_create(t->context, &o, &g));
+        pool_trim(helper);
+        const uint64_t before = busy_bytes(helper);
+        helper->memory.most = helper->memory.held + room;
+        s = cohort_group_add(g, strings);
+        helper->memory.most = UINT64_MAX;
+        CHECKF(t, !s || s == COHORT_NO_MEMORY, "%llu bytes: %s", (unsigned long long)room,
+               cohort_message(t->context));
+        OK(t, s ? cohort_group_add(g, integers) : COHORT_OK);
+        CHECKF(t, !s || busy_bytes(helper) == before, "%llu bytes: %llu are left", (unsigned long long)room,
+               (unsigned long long)(busy_bytes(helper) - before));
+        cohort_group_destroy(g);
+        EQUAL(t, busy_bytes(helper), before);
+    }
+    cohort_frame_release(strings);
+    cohort_frame_release(integers);
+}
+
 const struct test_case test_cases[] = {
     {"groups", groups, ANY},
     {"orders", orders, ANY},
@@ -627,5 +683,6 @@ const struct test_case test_cases[] = {
     {"joins", joins, ANY},
     {"launches", launches, ANY},
     {"refused", refused, ANY | TEST_NO_CONTEXT},
+    {"short_of_memory", short_of_memory, ANY},
     {NULL, NULL, 0},
 };

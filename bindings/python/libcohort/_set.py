@@ -213,7 +213,7 @@ class Set:
         at = rank + len(self) if rank < 0 else rank
         members, found = self._in.select([max(at, 0)], self._at)
         if at < 0 or not found[0]:
-            raise IndexError(f"rank {rank}: there are {_sets.plural(len(self), 'member')}")
+            raise IndexError(f"rank {rank}: {_sets.there_are(len(self), 'member')}")
         return int(members[0])
 
     def next(self, value: int) -> int | None:

@@ -21,6 +21,10 @@ def plural(n: int, what: str) -> str:
     return f"{n} {what}{'s' * (n != 1)}"
 
 
+def there_are(n: int, what: str) -> str:
+    return f"there {'is' if n == 1 else 'are'} {plural(n, what)}"
+
+
 class Sets:
     """An immutable collection of sets of integers, stored as bitmaps, runs and sorted arrays, whichever is
     smallest.
@@ -211,7 +215,7 @@ class Sets:
     def _number(self, number: Any) -> int:
         n, i = self._of.sets, number.__index__()
         if not -n <= i < n:
-            raise IndexError(f"set {i}: there are {plural(n, 'set')}")
+            raise IndexError(f"set {i}: {there_are(n, 'set')}")
         return int(i % n)
 
     def __getitem__(self, which: Any) -> Any:
@@ -289,7 +293,8 @@ class Sets:
             return n, self._number(which), None
         numbers = c.along(values, which, "which", "values", self._of.context)
         if len(numbers) != n:
-            raise ValueError(f"which: has {len(numbers)} entries, and values has {n}")
+            entries = "entry" if len(numbers) == 1 else "entries"
+            raise ValueError(f"which: has {len(numbers)} {entries}, and values has {n}")
         return n, 0, numbers
 
     def _look(self, kind: int, values: Any, which: Any, argument: str = "values") -> tuple[Any, Any, Any]:

@@ -144,7 +144,7 @@ bool same_length(const array *a, const array *b, const char *argument)
 {
     if (!b || a->n == b->n)
         return true;
-    PyErr_Format(PyExc_ValueError, "%s: has %zd entries, and must have %zd", argument, b->n, a->n);
+    PyErr_Format(PyExc_ValueError, "%s: has %zd %s, and must have %zd", argument, b->n, ENTRIES(b->n), a->n);
     return false;
 }
 

@@ -239,6 +239,9 @@ extern PyMethodDef multimap_functions[];
 extern PyMethodDef sets_functions[];
 extern PyMethodDef kmers_functions[];
 
+/* In a message, for "%zd %s". */
+#define ENTRIES(n) ((n) == 1 ? "entry" : "entries")
+
 #define ARGUMENTS(least, most)                                               \
     if (count < (least) || count > (most)) {                                 \
         PyErr_Format(PyExc_TypeError, "%s: %zd arguments", __func__, count); \

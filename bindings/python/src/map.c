@@ -63,7 +63,8 @@ static array *values_of(PyObject *object, cohort_width width, const array *keys,
         return NULL;
     array *values = array_of_bytes(object, "values", bytes, bytes);
     if (values && values->n != keys->n) {
-        PyErr_Format(PyExc_ValueError, "values: has %zd entries, and keys has %zd", values->n, keys->n);
+        PyErr_Format(PyExc_ValueError, "values: has %zd %s, and keys has %zd", values->n, ENTRIES(values->n),
+                     keys->n);
         return NULL;
     }
     return values;

@@ -32,7 +32,7 @@ static bool of_length(const array *a, uint64_t n, const char *argument)
 {
     if (!a || (uint64_t)a->n == n)
         return true;
-    PyErr_Format(PyExc_ValueError, "%s: has %zd entries, and must have %llu", argument, a->n,
+    PyErr_Format(PyExc_ValueError, "%s: has %zd %s, and must have %llu", argument, a->n, ENTRIES(a->n),
                  (unsigned long long)n);
     return false;
 }
