@@ -81,7 +81,7 @@ AVX512 static co_u32 singles_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_
 }
 
 /* Numbers in all lanes. A load makes a vector of 32 bits in memory; of 16 it takes the one port that compares,
- * too. So numbers that many blocks are compared with stand twice side by side, 32 at a time. */
+ * too. So numbers to compare with stand twice, side by side, 32 at a time. */
 AVX512 static inline void twice_of(__m512i v, co_u32 *to)
 {
     __m512i lower = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v));
