@@ -1,5 +1,6 @@
 /* test_group.c: group-by against a walk over the rows: every aggregate of every type, null rules, layouts,
- * chunks; parts that are merged, by Arrow too; few groups, groups in order, and many rows for several threads. */
+ * chunks; parts that are merged, by Arrow too; few groups, groups in order, and many rows for several
+ * threads. */
 #include "groups.h"
 
 #define ROUNDS 50

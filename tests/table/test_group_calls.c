@@ -1,5 +1,5 @@
-/* test_group_calls.c: calls of group-by that fail: what is wrong with them is told and nothing has changed; and
- * memory that ends in the middle of an add or a merge. */
+/* test_group_calls.c: calls of group-by that fail: what is wrong with them is told, and nothing has changed;
+ * and memory that ends in the middle of an add or a merge. */
 #include "groups.h"
 
 /* What belongs to another context works there, and not here. */

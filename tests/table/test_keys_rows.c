@@ -1,5 +1,5 @@
-/* test_keys_rows.c: many rows of one column of numbers, for one thread or several: ids are those of first rows,
- * where keys are few and some come late, and where nearly every row has a key of its own. */
+/* test_keys_rows.c: many rows of one column of numbers, for one thread or several: ids are those of first
+ * rows, where keys are few and some come late, and where nearly every row has a key of its own. */
 #include "model.h"
 
 static uint32_t *ids_of(struct column *c)

@@ -1,6 +1,6 @@
-/* test_texts_resident_keys.c: factors, distinct keys, members and joins of keys that are dictionaries of texts
- * (worlds.h), on a GPU, against the same calls on a CPU, which test_keys.c and test_join.c judge. No copy of
- * the rows' size goes to the host, but for an order of fewer rows than a dictionary has values. */
+/* test_texts_resident_keys.c: factors, distinct keys, members and joins of keys that are dictionaries of
+ * texts (worlds.h), on a GPU, against the same calls on a CPU, which test_keys.c and test_join.c judge. No
+ * copy of the rows' size goes to the host, but for an order of fewer rows than a dictionary has values. */
 #include "worlds.h"
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */

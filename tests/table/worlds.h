@@ -1,6 +1,6 @@
-/* worlds.h: tables whose keys are dictionaries of strings, binaries, decimals and UUIDs, once on a GPU and once
- * on a CPU. Every frame has dictionaries of its own, in layouts of their own, with values twice and null
- * values. What calls on the GPU send to the host is looked at (watched.h). */
+/* worlds.h: tables whose keys are dictionaries of strings, binaries, decimals and UUIDs, once on a GPU and
+ * once on a CPU. Every frame has dictionaries of its own, in layouts of their own, with values twice and
+ * null values. What calls on the GPU send to the host is looked at (watched.h). */
 #ifndef TEST_TABLE_WORLDS_H
 #define TEST_TABLE_WORLDS_H
 
