@@ -110,7 +110,7 @@ foreach(source ${test_programs})
 endforeach()
 
 # Keys of bytes that collide by design: of their hash two bits are left. NAME_colliding in ctest.
-set(colliding keys keys_text keys_wide texts_in join group)
+set(colliding keys keys_rows keys_text keys_wide texts_in join group group_sums group_calls)
 foreach(name ${colliding})
     cohort_test_folder(table shared)
     add_executable(test_${name}_colliding tests/table/test_${name}.c src/cpu/keys_few.c src/cpu/keys_load.c

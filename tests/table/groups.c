@@ -423,3 +423,30 @@ void check_result(struct test *t, const struct plan *p, const struct due *d, con
                      m->column[p->keys + i].name, p->format[p->column[i]], (unsigned long long)count);
         }
 }
+
+cohort_frame *group_result(struct test *t, const struct plan *p, cohort_group *g, uint32_t flags,
+                           int overflow)
+{
+    cohort_frame *out = NULL;
+    cohort_status s = cohort_group_finish(g, flags, &out);
+    if (overflow) {
+        CHECKF(t, s == COHORT_OVERFLOW && strstr(cohort_message(t->context), "column 'v"), "status %d: %s", s,
+               cohort_message(t->context));
+        CHECK(t, !out);
+    } else {
+        REQUIREF(t, !s, "%u keys, %u aggregates: %s", p->keys, p->aggregates, cohort_message(t->context));
+    }
+    return out;
+}
+
+void check_finish(struct test *t, const struct plan *p, const struct due *d, cohort_group *g, int overflow)
+{
+    struct model m;
+    cohort_frame *out = group_result(t, p, g, 0, overflow);
+    if (!out)
+        return;
+    model_of_frame(t, &m, out);
+    check_result(t, p, d, &m);
+    model_close(&m);
+    cohort_frame_release(out);
+}

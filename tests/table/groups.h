@@ -47,6 +47,11 @@ void walk(const struct plan *p, struct due *d);
 void due_close(struct due *d);
 int overflows(const struct plan *p, const struct due *d);
 void check_result(struct test *t, const struct plan *p, const struct due *d, const struct model *m);
+/* The group's frame; NULL if there is an overflow, for which the call must be refused. */
+cohort_frame *group_result(struct test *t, const struct plan *p, cohort_group *g, uint32_t flags,
+                           int overflow);
+/* The group's frame against what is due, unless it is refused for an overflow. */
+void check_finish(struct test *t, const struct plan *p, const struct due *d, cohort_group *g, int overflow);
 int same_keys(const struct plan *p, struct row a, struct row b);
 
 /* Groups by one column `key`, of a frame that has `v` beside it; and a column of a frame, as it lies

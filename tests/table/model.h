@@ -72,6 +72,10 @@ void model_random(struct test *, struct model *, uint32_t columns, const struct 
 /* Arrays of models that are not released yet. */
 extern int model_alive;
 
+/* Release structs whose memory is a case's own, and so stays. */
+void model_let_go_schema(struct ArrowSchema *);
+void model_let_go_array(struct ArrowArray *);
+
 /* Rows first .. first + rows as a struct array with a random offset. */
 void model_schema(const struct model *, struct ArrowSchema *);
 void model_array(struct test *, const struct model *, uint64_t first, uint64_t rows, struct ArrowArray *);

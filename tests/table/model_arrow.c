@@ -3,6 +3,16 @@
 
 int model_alive;
 
+void model_let_go_schema(struct ArrowSchema *s)
+{
+    s->release = NULL;
+}
+
+void model_let_go_array(struct ArrowArray *a)
+{
+    a->release = NULL;
+}
+
 /* ---- memory: every buffer is its own allocation of exactly its size ------------------------------------ */
 
 struct made {

@@ -1,43 +1,11 @@
 /* test_group.c: group-by against a walk over the rows: every aggregate of every type, null rules, layouts,
- * chunks; parts that are merged, by Arrow too; sums with the same bits in any order; sums that do not fit;
- * calls that fail. */
+ * chunks; parts that are merged, by Arrow too; few groups, groups in order, and many rows for several
+ * threads. */
 #include "groups.h"
-
-#include <float.h>
-#include <math.h>
 
 #define ROUNDS 50
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
-
-static cohort_frame *result(struct test *t, const struct plan *p, cohort_group *g, uint32_t flags,
-                            int overflow)
-{
-    cohort_frame *out = NULL;
-    cohort_status s = cohort_group_finish(g, flags, &out);
-    if (overflow) {
-        CHECKF(t, s == COHORT_OVERFLOW && strstr(cohort_message(t->context), "column 'v"), "status %d: %s", s,
-               cohort_message(t->context));
-        CHECK(t, !out);
-    } else {
-        REQUIREF(t, !s, "%u keys, %u aggregates: %s", p->keys, p->aggregates, cohort_message(t->context));
-    }
-    return out;
-}
-
-/* The group's frame against what is due, unless it is refused for an overflow. */
-static void check_finish(struct test *t, const struct plan *p, const struct due *d, cohort_group *g,
-                         int overflow)
-{
-    struct model m;
-    cohort_frame *out = result(t, p, g, 0, overflow);
-    if (!out)
-        return;
-    model_of_frame(t, &m, out);
-    check_result(t, p, d, &m);
-    model_close(&m);
-    cohort_frame_release(out);
-}
 
 static void wholes(struct test *t)
 {
@@ -108,7 +76,8 @@ static void parts(struct test *t)
                 OK(t, cohort_group_merge(merged, part[i]));
             else
                 send_partial(t, merged, part[i]);
-        cohort_frame *x = result(t, &p, whole, 0, overflow), *y = result(t, &p, merged, 0, overflow);
+        cohort_frame *x = group_result(t, &p, whole, 0, overflow),
+                     *y = group_result(t, &p, merged, 0, overflow);
         if (x && y) {
             model_of_frame(t, &a, x);
             model_of_frame(t, &b, y);
@@ -130,6 +99,46 @@ static void parts(struct test *t)
         plan_close(&p);
     }
     EQUAL(t, model_alive, 0);
+}
+
+/* Time zones of any length and with any bytes go through merges and partial results. */
+static void time_zones(struct test *t)
+{
+    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_MAX, 0, "v", NULL},
+                                         {COHORT_AGGREGATE_NUNIQUE, 0, "v", NULL}};
+    static char zones[][96] = {"tsu:", "tsu:a|v", "tsu:|"};
+    const uint32_t key[3] = {7, 8, 7};
+    const int64_t v[3] = {5, -9, 3};
+    memset(zones[0] + 4, 'z', sizeof zones[0] - 5);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        cohort_frame *made = two_columns(t, t->context, 3, key, COHORT_I64, v), *frame = NULL,
+                     *partial = NULL, *out = NULL;
+        cohort_group *g = simple(t, t->context, 2, a, 0), *other = simple(t, t->context, 2, a, 0);
+        struct ArrowSchema schema;
+        struct ArrowArray array;
+        cohort_column_info info = COHORT_COLUMN_INFO_INIT;
+        int64_t got[2];
+        OK(t, cohort_frame_export(made, &schema, &array));
+        schema.children[1]->format = zones[i];
+        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
+        OK(t, cohort_group_add(other, frame));
+        OK(t, cohort_group_partial(other, &partial));
+        OK(t, cohort_group_merge_partial(g, partial));
+        OK(t, cohort_group_merge(g, other));
+        OK(t, cohort_group_finish(g, 0, &out));
+        OK(t, cohort_frame_get_column(out, 1, &info));
+        CHECK(t, !strcmp(info.format, zones[i]));
+        column_at(t, out, 1, 8, got);
+        CHECK(t, got[0] == 5 && got[1] == -9);
+        column_at(t, out, 2, 8, got);
+        CHECK(t, got[0] == 2 && got[1] == 1);
+        cohort_group_destroy(g);
+        cohort_group_destroy(other);
+        cohort_frame_release(made);
+        cohort_frame_release(frame);
+        cohort_frame_release(partial);
+        cohort_frame_release(out);
+    }
 }
 
 /* ---- few groups ---------------------------------------------------------------------------------------- */
@@ -246,6 +255,8 @@ static void few(struct test *t)
     EQUAL(t, model_alive, 0);
 }
 
+/* ---- groups in order ----------------------------------------------------------------------------------- */
+
 /* Sorted: the same rows, in order of the keys. */
 static void sorted(struct test *t)
 {
@@ -259,7 +270,7 @@ static void sorted(struct test *t)
         cohort_group *g = group_of(t, t->context, &p);
         for (uint32_t i = 0; i < p.frames; i++)
             OK(t, cohort_group_add(g, p.frame[i]));
-        cohort_frame *out = result(t, &p, g, COHORT_SORTED, 0);
+        cohort_frame *out = group_result(t, &p, g, COHORT_SORTED, 0);
         model_of_frame(t, &m, out);
         EQUAL(t, m.rows, d.groups);
         for (uint64_t i = 0; i < m.rows; i++) {
@@ -380,503 +391,13 @@ static void many(struct test *t)
     check_many(t, n, n / 4, 1);
 }
 
-/* ---- the same bits ------------------------------------------------------------------------------------- */
-
-/* A sum of integers times 2^-18: exact in 128 bits, and in the three bins of a group, if the values are below
- * 2^52. (Bins end at multiples of 2^32 times 2^-1074, so the third one of these ends at 2^-18.) */
-static double exact_sum(const double *v, const uint32_t *key, uint32_t k, uint64_t n)
-{
-    wide sum = 0;
-    for (uint64_t i = 0; i < n; i++)
-        if (key[i] == k)
-            sum += (wide)ldexp(v[i], 18);
-    return ldexp((double)sum, -18); /* __floattidf rounds to the nearest */
-}
-
-static void reproducible(struct test *t)
-{
-    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL},
-                                         {COHORT_AGGREGATE_MEAN, 0, "v", NULL}};
-    const uint64_t n = test_size(t, 100000, 20000);
-    for (uint32_t round = 0; round < 12; round++) {
-        if (!test_drawn(t, round, 4))
-            continue;
-        uint32_t groups = round % 3 ? 1 + (uint32_t)test_below(t, 50) : 1;
-        uint32_t *key = malloc(n * 4);
-        double *value = malloc(n * 8), *first = calloc(2 * groups, 8), *other = calloc(2 * groups, 8);
-        if (!key || !value || !first || !other)
-            abort();
-        int exact = round & 1;
-        for (uint64_t i = 0; i < n; i++) {
-            key[i] = i < groups ? (uint32_t)i : (uint32_t)test_below(t, groups);
-            uint64_t bits = test_random(t);
-            double sign = bits & 1 ? -1 : 1;
-            if (exact)
-                value[i] = sign * ldexp((double)(bits >> 11), -18 + (int)test_below(t, 18));
-            else
-                value[i] =
-                    sign * ldexp((double)(bits >> 11), -1074 + (int)test_below(t, round & 2 ? 2000 : 100));
-        }
-        for (int way = 0; way < 4; way++) {
-            cohort_context_options options = test_context_options(t);
-            cohort_context *context = t->context;
-            options.threads = (unsigned)way + 1;
-            if (t->kind == TEST_CPU)
-                OK(t, cohort_context_create(&options, &context));
-            cohort_frame *all = two_columns(t, context, n, key, COHORT_F64, value), *out = NULL;
-            cohort_group *g = simple(t, context, 2, a, 1), *h = simple(t, context, 2, a, 1);
-            for (uint64_t at = 0, step; at < n; at += step) {
-                cohort_frame *some = NULL;
-                step = way ? 1 + test_below(t, n / 2) : n;
-                step = step < n - at ? step : n - at;
-                OK(t, cohort_frame_slice(all, at, step, &some));
-                /* the first rows fix the order of groups; the others in any order */
-                OK(t, cohort_group_add(at && way & 1 ? h : g, some));
-                cohort_frame_release(some);
-            }
-            if (way & 1)
-                OK(t, cohort_group_merge(g, h));
-            OK(t, cohort_group_finish(g, COHORT_SORTED, &out));
-            struct test own = *t;
-            own.context = context;
-            double *to = way ? other : first;
-            column_at(&own, out, 1, 8, to);
-            column_at(&own, out, 2, 8, to + groups);
-            for (uint32_t k = 0; k < 2 * groups; k++)
-                REQUIREF(t, !memcmp(&first[k], &to[k], 8), "round %u, way %d, group %u: %a and %a", round,
-                         way, k, first[k], to[k]);
-            for (uint32_t k = 0; exact && k < groups; k++) {
-                double due = exact_sum(value, key, k, n);
-                REQUIREF(t, to[k] == due, "round %u, group %u: %a, not %a", round, k, to[k], due);
-            }
-            cohort_frame_release(out);
-            cohort_frame_release(all);
-            cohort_group_destroy(g);
-            cohort_group_destroy(h);
-            if (context != t->context)
-                cohort_context_destroy(context);
-        }
-        free(key), free(value), free(first), free(other);
-    }
-}
-
-/* ---- what is refused ----------------------------------------------------------------------------------- */
-
-/* A plan's frame: keys, and decimals of which some are null, kept in `value`. */
-static void decimals_fill(struct test *t, struct plan *p, uint64_t rows, uint64_t distinct, wide *value)
-{
-    const struct model_plan keys = {rows, .distinct = distinct}, values = {rows, .nulls = 20};
-    const int positive = (int)test_below(t, 2);
-    model_open(&p->model[0], rows, 2);
-    model_fill(t, &p->model[0], 0, "k", p->format[0], &keys);
-    model_fill(t, &p->model[0], 1, "v", p->format[1], &values);
-    for (uint64_t i = 0; i < rows; i++) {
-        struct cell *c = &p->model[0].column[1].cell[i];
-        value[i] = decimal_value(t, positive);
-        c->bytes = c->bytes ? (const void *)&value[i] : NULL;
-    }
-    p->frame[0] = model_frame(t, &p->model[0], t->context);
-}
-
-/* Ends the plan. */
-static void decimals_judge(struct test *t, struct plan *p)
-{
-    struct due d;
-    walk(p, &d);
-    cohort_group *g = group_of(t, t->context, p);
-    OK(t, cohort_group_add(g, p->frame[0]));
-    check_finish(t, p, &d, g, overflows(p, &d));
-    cohort_group_destroy(g);
-    due_close(&d);
-    plan_close(p);
-}
-
-/* Sums about the ends of 38 digits and of 128 bits, and the means and variances of such values. */
-static void decimals(struct test *t)
-{
-    static const char *const formats[] = {"d:30,4", "d:38,0", "d:38,38", "d:38,-3"};
-    for (uint64_t round = 0; round < test_scale(t, 400, 1000, 4000); round++) {
-        struct plan p = {.keys = 1, .values = 1, .frames = 1, .aggregates = 2 + round / 8 % 2, .key = {"k"}};
-        wide value[5];
-        p.format[0] = "I", p.format[1] = formats[round % 4];
-        p.column[0] = p.column[1] = p.column[2] = 1;
-        p.aggregate[0] = (cohort_aggregate){COHORT_AGGREGATE_MEAN, 0, "v", NULL};
-        p.aggregate[1] = (cohort_aggregate){COHORT_AGGREGATE_VAR + round / 4 % 2, 0, "v", "var"};
-        p.aggregate[2] = (cohort_aggregate){COHORT_AGGREGATE_SUM, 0, "v", "sum"};
-        decimals_fill(t, &p, 5, 1, value);
-        decimals_judge(t, &p);
-    }
-}
-
-/* The same of few groups and of many, in rows of several blocks. */
-static void decimal_moments(struct test *t)
-{
-    static const cohort_aggregate_op op[] = {COHORT_AGGREGATE_MEAN, COHORT_AGGREGATE_VAR,
-                                             COHORT_AGGREGATE_SD};
-    for (uint64_t distinct = 5; distinct <= 500; distinct *= 100) {
-        const uint64_t rows = 1500 + 2 * distinct;
-        struct plan p = {.keys = 1, .values = 1, .frames = 1, .key = {"k"}};
-        wide *value = calloc(rows, sizeof *value);
-        REQUIRE(t, value);
-        p.format[0] = "I", p.format[1] = "d:30,4";
-        for (; p.aggregates < 3; p.aggregates++) {
-            p.column[p.aggregates] = 1;
-            p.aggregate[p.aggregates] = (cohort_aggregate){op[p.aggregates], 0, "v", NULL};
-        }
-        decimals_fill(t, &p, rows, distinct, value);
-        decimals_judge(t, &p);
-        free(value);
-    }
-}
-
-static void overflow(struct test *t)
-{
-    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
-    uint32_t key[4] = {7, 4711, 4711, 7};
-    int64_t v[4] = {INT64_MAX, INT64_MAX, 1, -5}, got[2];
-    cohort_frame *frame = two_columns(t, t->context, 4, key, COHORT_I64, v), *out = NULL;
-    cohort_group *g = simple(t, t->context, 1, a, 0);
-    OK(t, cohort_group_add(g, frame));
-    FAILS(t, t->context, cohort_group_finish(g, 0, &out), COHORT_OVERFLOW, "'v'", "4711");
-    CHECK(t, !out);
-    cohort_frame_release(frame);
-    v[1] = -2; /* what came is not lost: the next rows bring it back */
-    frame = two_columns(t, t->context, 1, key + 1, COHORT_I64, v + 1);
-    OK(t, cohort_group_add(g, frame));
-    OK(t, cohort_group_finish(g, 0, &out));
-    column_at(t, out, 1, 8, got);
-    CHECK(t, got[0] == INT64_MAX - 5 && got[1] == INT64_MAX - 1);
-    cohort_frame_release(out);
-    cohort_frame_release(frame);
-    cohort_group_destroy(g);
-}
-
-/* The group that is named, by a key of each kind. */
-static void overflow_key(struct test *t)
-{
-    static const struct {
-        const char *format, *text;
-        uint64_t bits[2];
-    } keys[] = {{"f", "key 1.5", {0x3fc00000, 0}},
-                {"e", "key -2", {0xc000, 0}},
-                {"g", "key 0.25", {0x3fd0000000000000, 0}},
-                {"c", "key -3", {0xfd, 0}},
-                {"S", "key 65533", {0xfffd, 0}},
-                {"d:20,2", "key 123.45", {12345, 0}},
-                {"d:20,-1", "key -120", {-12ull, ~0ull}},
-                {"w:9", "key 'abc'", {0x636261, 0}}};
-    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const uint64_t v[1] = {UINT64_MAX};
-        cohort_frame *made = two_columns(t, t->context, 1, (const uint32_t[]){0}, COHORT_U64, v),
-                     *frame = NULL, *out = NULL;
-        cohort_group *g = simple(t, t->context, 1, a, 0);
-        struct ArrowSchema schema;
-        struct ArrowArray array;
-        OK(t, cohort_frame_export(made, &schema, &array));
-        schema.children[0]->format = keys[i].format;
-        array.children[0]->buffers[1] = keys[i].bits;
-        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
-        OK(t, cohort_group_add(g, frame));
-        OK(t, cohort_group_add(g, frame));
-        FAILS(t, t->context, cohort_group_finish(g, 0, &out), COHORT_OVERFLOW, "'v'", keys[i].text);
-        cohort_group_destroy(g);
-        cohort_frame_release(made);
-        cohort_frame_release(frame);
-    }
-}
-
-/* What lies in the middle of two doubles goes to the even one, and what is a bit off it to the nearer one. */
-static void reproducible_ties(struct test *t)
-{
-    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
-    static const double big = 9007199254740992.0; /* 2^53 */
-    static const struct {
-        double v[3], due;
-    } sums[] = {{{9007199254740992.0, 1, 0}, 9007199254740992.0},
-                {{9007199254740994.0, 1, 0}, 9007199254740996.0},
-                {{9007199254740992.0, 1, 1e-3}, 9007199254740994.0},
-                {{9007199254740994.0, 1, -1e-3}, 9007199254740994.0},
-                {{-9007199254740992.0, -1, 0}, -9007199254740992.0},
-                {{-9007199254740994.0, -1, 0}, -9007199254740996.0},
-                {{9007199254740992.0, 3, 0}, 9007199254740996.0},
-                {{4503599627370495.5, 4503599627370495.5, 1}, 9007199254740992.0}};
-    enum { SUMS = sizeof sums / sizeof *sums };
-    uint32_t key[3 * SUMS];
-    double v[3 * SUMS], got[SUMS];
-    for (uint32_t i = 0; i < 3 * SUMS; i++) {
-        key[i] = i / 3;
-        v[i] = sums[i / 3].v[i % 3];
-    }
-    for (int scale = 0; scale < 2; scale++) {
-        cohort_frame *frame = two_columns(t, t->context, 3 * SUMS, key, COHORT_F64, v), *out = NULL;
-        cohort_group *g = simple(t, t->context, 1, a, 1);
-        OK(t, cohort_group_add(g, frame));
-        OK(t, cohort_group_finish(g, 0, &out));
-        column_at(t, out, 1, 8, got);
-        for (uint32_t i = 0; i < SUMS; i++)
-            CHECKF(t, got[i] == sums[i].due * (scale ? big : 1), "sum %u: %.17g", i, got[i]);
-        for (uint32_t i = 0; i < 3 * SUMS; i++)
-            v[i] *= big;
-        cohort_frame_release(frame);
-        cohort_frame_release(out);
-        cohort_group_destroy(g);
-    }
-}
-
-/* Of many groups whose sums are too large the first one is told. */
-static void first_overflow(struct test *t)
-{
-    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
-    enum { GROUPS = 300, FIRST = 70 };
-    for (int is_decimal = 0; is_decimal < 2; is_decimal++) {
-        wide *wides = calloc(GROUPS, sizeof *wides);
-        int64_t *v = calloc(GROUPS, sizeof *v);
-        uint32_t key[GROUPS];
-        REQUIRE(t, wides && v);
-        for (uint32_t i = 0; i < GROUPS; i++) {
-            key[i] = 5000 + i;
-            v[i] = i < FIRST ? 1 : INT64_MAX;
-            wides[i] = i < FIRST ? 1 : (wide)(((wide_bits)1 << 127) - 1);
-        }
-        cohort_frame *made = two_columns(t, t->context, GROUPS, key, COHORT_I64, v), *frame = NULL,
-                     *out = NULL;
-        cohort_group *g = simple(t, t->context, 1, a, 0);
-        struct ArrowSchema schema;
-        struct ArrowArray array;
-        OK(t, cohort_frame_export(made, &schema, &array));
-        schema.children[1]->format = is_decimal ? "d:38,0" : "l";
-        array.children[1]->buffers[1] = is_decimal ? (const void *)wides : v;
-        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
-        OK(t, cohort_group_add(g, frame));
-        OK(t, cohort_group_add(g, frame));
-        FAILS(t, t->context, cohort_group_finish(g, 0, &out), COHORT_OVERFLOW, "row 70 of the groups",
-              "key 5070");
-        cohort_group_destroy(g);
-        cohort_frame_release(made);
-        cohort_frame_release(frame);
-        free(wides);
-        free(v);
-    }
-}
-
-/* Time zones of any length and with any bytes go through merges and partial results. */
-static void time_zones(struct test *t)
-{
-    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_MAX, 0, "v", NULL},
-                                         {COHORT_AGGREGATE_NUNIQUE, 0, "v", NULL}};
-    static char zones[][96] = {"tsu:", "tsu:a|v", "tsu:|"};
-    const uint32_t key[3] = {7, 8, 7};
-    const int64_t v[3] = {5, -9, 3};
-    memset(zones[0] + 4, 'z', sizeof zones[0] - 5);
-    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
-        cohort_frame *made = two_columns(t, t->context, 3, key, COHORT_I64, v), *frame = NULL,
-                     *partial = NULL, *out = NULL;
-        cohort_group *g = simple(t, t->context, 2, a, 0), *other = simple(t, t->context, 2, a, 0);
-        struct ArrowSchema schema;
-        struct ArrowArray array;
-        cohort_column_info info = COHORT_COLUMN_INFO_INIT;
-        int64_t got[2];
-        OK(t, cohort_frame_export(made, &schema, &array));
-        schema.children[1]->format = zones[i];
-        OK(t, cohort_frame_import(t->context, &schema, &array, &frame));
-        OK(t, cohort_group_add(other, frame));
-        OK(t, cohort_group_partial(other, &partial));
-        OK(t, cohort_group_merge_partial(g, partial));
-        OK(t, cohort_group_merge(g, other));
-        OK(t, cohort_group_finish(g, 0, &out));
-        OK(t, cohort_frame_get_column(out, 1, &info));
-        CHECK(t, !strcmp(info.format, zones[i]));
-        column_at(t, out, 1, 8, got);
-        CHECK(t, got[0] == 5 && got[1] == -9);
-        column_at(t, out, 2, 8, got);
-        CHECK(t, got[0] == 2 && got[1] == 1);
-        cohort_group_destroy(g);
-        cohort_group_destroy(other);
-        cohort_frame_release(made);
-        cohort_frame_release(frame);
-        cohort_frame_release(partial);
-        cohort_frame_release(out);
-    }
-}
-
-/* What belongs to another context works there, and not here. */
-static void refuses_strangers(struct test *t, cohort_group *g, const uint32_t *k, const float *v)
-{
-    static const cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}};
-    cohort_context_options options = test_context_options(t);
-    cohort_context *other = NULL, *on = t->context;
-    OK(t, cohort_context_create(&options, &other));
-    cohort_frame *frame = two_columns(t, other, 2, k, COHORT_F32, v);
-    cohort_group *there = simple(t, other, 1, a, 0);
-    CHECK(t, !cohort_group_add(there, frame));
-    FAILS(t, on, cohort_group_add(g, frame), COHORT_OTHER_CONTEXT, "frame", NULL);
-    FAILS(t, on, cohort_group_merge(g, there), COHORT_OTHER_CONTEXT, "from", NULL);
-    FAILS(t, on, cohort_group_merge_partial(g, frame), COHORT_OTHER_CONTEXT, "partial", NULL);
-    cohort_frame_release(frame);
-    cohort_group_destroy(there);
-    cohort_context_destroy(other);
-}
-
-static void refuses(struct test *t)
-{
-    static const char *const key[] = {"key"}, *const missing[] = {"nothing"};
-    cohort_aggregate a[] = {{COHORT_AGGREGATE_SUM, 0, "v", NULL}},
-                     any[] = {{COHORT_AGGREGATE_ANY, 0, "v", NULL}};
-    cohort_aggregate none[] = {{COHORT_AGGREGATE_MEAN, 0, "w", NULL}};
-    cohort_context *on = t->context;
-    cohort_group_options o = COHORT_GROUP_OPTIONS_INIT;
-    uint32_t k[2] = {1, 2};
-    float v[2] = {1, 2};
-    int32_t w[2] = {1, 2};
-    cohort_frame *f = two_columns(t, on, 2, k, COHORT_F32, v), *h = two_columns(t, on, 2, k, COHORT_I32, w),
-                 *out = NULL;
-    cohort_group *g = NULL, *other = NULL;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "keys", "0");
-    o.keys = 4097;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "keys", "4097");
-    o.keys = 1;
-    o.aggregates = 4097;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "aggregates", "4097");
-    o.aggregates = 0;
-    o.reproducible = 2;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "reproducible", "2");
-    o.reproducible = 0;
-    o.reserved = 7;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "reserved", "7");
-    o.reserved = 0;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_NULL, "key", NULL);
-    o.key = key;
-    o.aggregates = 1;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_NULL, "aggregate", NULL);
-    a[0].op = 99;
-    o.aggregate = a;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "aggregate[0]", "99");
-    a[0].op = COHORT_AGGREGATE_SUM;
-    a[0].reserved = 5;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_RANGE, "aggregate[0]", "5");
-    a[0].reserved = 0;
-    a[0].column = NULL;
-    FAILS(t, on, cohort_group_create(on, &o, &g), COHORT_NULL, "aggregate[0] (sum)", NULL);
-    a[0].column = "v";
-    FAILS(t, on, cohort_group_create(on, &o, NULL), COHORT_NULL, "out", NULL);
-    FAILS(t, NULL, cohort_group_create(NULL, &o, &g), COHORT_NULL, "context", NULL);
-    OK(t, cohort_group_create(on, &o, &g));
-    FAILS(t, on, cohort_group_finish(g, 0, &out), COHORT_RANGE, "cohort_group_finish", "1 key");
-    FAILS(t, on, cohort_group_partial(g, &out), COHORT_RANGE, "cohort_group_partial", "1 key");
-    FAILS(t, on, cohort_group_finish(g, 2, &out), COHORT_RANGE, "flags", "2");
-    FAILS(t, on, cohort_group_add(g, NULL), COHORT_NULL, "frame", NULL);
-    OK(t, cohort_group_add(g, f));
-    FAILS(t, on, cohort_group_add(g, h), COHORT_RANGE, "'v'", "(int32)");
-    EQUAL(t, cohort_group_count(g), 2);
-    o.aggregate = none;
-    OK(t, cohort_group_create(on, &o, &other));
-    FAILS(t, on, cohort_group_add(other, f), COHORT_RANGE, "mean", "'w'");
-    FAILS(t, on, cohort_group_merge(g, other), COHORT_RANGE, "from", NULL);
-    cohort_group_destroy(other);
-    o.aggregate = any;
-    OK(t, cohort_group_create(on, &o, &other));
-    FAILS(t, on, cohort_group_add(other, f), COHORT_UNSUPPORTED, "any of column 'v'", "(float32)");
-    OK(t, cohort_group_add(other, h)); /* the type of the frame that was refused is forgotten */
-    cohort_group_destroy(other);
-    o.key = missing;
-    o.aggregate = a;
-    OK(t, cohort_group_create(on, &o, &other));
-    FAILS(t, on, cohort_group_add(other, f), COHORT_RANGE, "key", "'nothing'");
-    FAILS(t, on, cohort_group_merge_partial(g, f), COHORT_CORRUPT, "'v'", NULL);
-    FAILS(t, on, cohort_group_merge_partial(g, NULL), COHORT_NULL, "partial", NULL);
-    refuses_strangers(t, g, k, v);
-    FAILS(t, NULL, cohort_group_merge(NULL, g), COHORT_NULL, "into", NULL);
-    cohort_group_destroy(other);
-    cohort_group_destroy(g);
-    cohort_group_destroy(NULL);
-    EQUAL(t, cohort_group_count(NULL), 0);
-    cohort_frame_release(f);
-    cohort_frame_release(h);
-}
-
-/* Memory ends at some place of an add or a merge: the object goes on from where it was. */
-static void no_memory(struct test *t)
-{
-    for (uint64_t limit = 1;; limit += 1 + limit / 5) {
-        struct ledger ledger = {.limit = limit};
-        cohort_context_options options = test_context_options(t);
-        cohort_context *context = NULL;
-        struct plan p;
-        struct due d;
-        struct model m;
-        int whole = 0;
-        options.alloc = test_allocator(t, &ledger);
-        if (!cohort_context_create(&options, &context)) {
-            memset(&p, 0, sizeof p);
-            p.keys = 2, p.values = 2, p.frames = 3;
-            p.format[0] = "vu", p.format[1] = "l", p.format[2] = "i", p.format[3] = "u";
-            for (uint32_t c = 0; c < 4; c++)
-                snprintf(p.name[c], sizeof p.name[c], "%c%u", c < 2 ? 'k' : 'v', c);
-            p.key[0] = p.name[0], p.key[1] = p.name[1];
-            add_aggregates(t, &p);
-            for (uint32_t i = 0; i < p.frames; i++) {
-                struct model_plan plan = {.rows = 100 + 150 * i, .distinct = 20, .nulls = 10, .wild = 0};
-                model_open(&p.model[i], plan.rows, 4);
-                for (uint32_t c = 0; c < 4; c++, plan.wild = c != 2)
-                    model_fill(t, &p.model[i], c, p.name[c], p.format[c], &plan);
-                p.frame[i] = model_frame(t, &p.model[i], context);
-            }
-            cohort_group *g = group_of(t, context, &p), *part = group_of(t, context, &p);
-            uint32_t done = 0;
-            cohort_frame *out = NULL;
-            for (int tries = 0; g && part && done < p.frames && tries < 3; tries++) {
-                cohort_status s = COHORT_OK;
-                for (; !s && done < p.frames; done += !s) {
-                    if (done != 1)
-                        s = cohort_group_add(g, p.frame[done]);
-                    else if (!cohort_group_count(part))
-                        s = cohort_group_add(part, p.frame[done]);
-                    if (!s && done == 1)
-                        s = cohort_group_merge(g, part);
-                }
-                CHECKF(t, !s || s == COHORT_NO_MEMORY, "%d: %s", s, cohort_message(context));
-                whole = done == p.frames;
-                ledger.limit = tries ? 0 : ledger.limit * 2; /* what failed is done again with more memory */
-            }
-            if (g && part && done == p.frames && !cohort_group_finish(g, 0, &out)) {
-                walk(&p, &d);
-                struct test own = *t;
-                own.context = context;
-                model_of_frame(&own, &m, out);
-                check_result(t, &p, &d, &m);
-                model_close(&m);
-                due_close(&d);
-            }
-            whole = whole && limit > 1u << 22;
-            cohort_frame_release(out);
-            cohort_group_destroy(g);
-            cohort_group_destroy(part);
-            plan_close(&p);
-            cohort_context_destroy(context);
-        }
-        test_ledger_check(t, &ledger);
-        if (whole || limit > 1u << 27)
-            break;
-    }
-}
-
 const struct test_case test_cases[] = {
     {"wholes", wholes, 0},
     {"parts", parts, 0},
+    {"time zones", time_zones, 0},
     {"few", few, TEST_ON_CPU | TEST_NO_CONTEXT},
     {"small", small, 0},
     {"sorted", sorted, 0},
     {"many", many, 0},
-    {"reproducible", reproducible, 0},
-    {"reproducible ties", reproducible_ties, 0},
-    {"decimals", decimals, 0},
-    {"moments of decimals", decimal_moments, 0},
-    {"overflow", overflow, 0},
-    {"overflow's key", overflow_key, 0},
-    {"first overflow", first_overflow, 0},
-    {"time zones", time_zones, 0},
-    {"refuses", refuses, 0},
-    {"no memory", no_memory, TEST_ON_CPU | TEST_NO_CONTEXT},
     {NULL, NULL, 0},
 };

@@ -57,6 +57,18 @@ void watched_end(void)
     gpu_of(context_watched)->driver = below;
 }
 
+void watched_within(struct test *t, cohort_status s, uint64_t most)
+{
+    watched_end();
+    REQUIREF(t, !s, "%s", cohort_message(t->context));
+    CHECKF(t, watched.most <= most, "%llu bytes went to the host", (unsigned long long)watched.most);
+}
+
+void watched_check(struct test *t, cohort_status s)
+{
+    watched_within(t, s, WATCHED_SMALL);
+}
+
 /* ---- allocations --------------------------------------------------------------------------------------- */
 
 static void *refuser_alloc(void *user, size_t bytes, size_t alignment, void *stream)

@@ -16,6 +16,12 @@ extern struct watched watched;
 void watched_begin(cohort_context *context, uint64_t refused);
 void watched_end(void);
 
+/* The end of it. Fails if the call did, or if one copy to the host had more bytes than `most`; check: than
+ * the host may ask for however many rows there are. */
+#define WATCHED_SMALL 512u
+void watched_within(struct test *, cohort_status, uint64_t most);
+void watched_check(struct test *, cohort_status);
+
 /* An allocator that refuses one call. */
 struct refuser {
     cohort_allocator inner;
