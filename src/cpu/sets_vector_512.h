@@ -80,8 +80,8 @@ AVX512 static co_u32 singles_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_
     return keep ? singles_any(a, n, b, m, 1, to) : singles_any(a, n, b, m, 0, to);
 }
 
-/* Numbers in all lanes. A load makes a vector of 32 bits in memory; of 16 it takes the one port that compares,
- * too. So numbers to compare with stand twice, side by side, 32 at a time. */
+/* Numbers in all lanes. A load makes a vector of 32 bits in memory; of 16 bits it takes the port that also
+ * compares. So numbers stand twice, side by side, 32 at a time. */
 AVX512 static inline void twice_of(__m512i v, co_u32 *to)
 {
     __m512i lower = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(v));

@@ -1,5 +1,5 @@
-/* test_files_damaged.c: files of maps and multimaps that are altered, cut, foreign or hostile: all are refused,
- * and keep no memory. */
+/* test_files_damaged.c: files of maps and multimaps that are altered, cut, foreign or hostile: all are
+ * refused, and keep no memory. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
