@@ -70,10 +70,12 @@ struct meter {
     uint64_t before;
 };
 
-static void meter_open(struct test *t, struct meter *m)
+/* threads: 0 for as many as a test has. */
+static void meter_open(struct test *t, struct meter *m, unsigned threads)
 {
     cohort_context_options options = test_context_options(t);
     *m = (struct meter){.test = t};
+    options.threads = threads ? threads : options.threads;
     options.alloc = test_allocator(t, &m->ledger);
     OK(t, cohort_context_create(&options, &m->context));
 }
@@ -175,7 +177,7 @@ static void keys(struct test *t)
             struct meter m;
             if (!t->ci && order != only)
                 continue;
-            meter_open(t, &m);
+            meter_open(t, &m, 0);
             struct flat f = flat_open(&m, &kinds[i], n, order);
             factor_within(&m, &kinds[i], f.frame, n, order, ids);
             columns_within(&m, &kinds[i], f.frame, n, order, ids);
@@ -283,6 +285,7 @@ static void group_within(struct meter *m, const struct state *s, uint64_t n, int
     flat_close(&f[1]);
 }
 
+/* Two threads, whose records are within the rest of the claim: `records` has what many take. */
 static void groups(struct test *t)
 {
     const uint64_t n = test_scale(t, 300000, 960000, 480000);
@@ -291,7 +294,7 @@ static void groups(struct test *t)
             struct meter m;
             if (!t->ci && order != only)
                 continue;
-            meter_open(t, &m);
+            meter_open(t, &m, 2);
             group_within(&m, &states[i], n, order);
             meter_close(&m);
         }
@@ -328,14 +331,14 @@ static void many(struct test *t)
         abort();
     for (uint64_t i = 0; i < n; i++) /* keys come in turn */
         due[i] = (uint32_t)(i % distinct_of(n, order));
-    meter_open(t, &m);
+    meter_open(t, &m, 0);
     struct flat f = flat_open(&m, &kinds[1], n, order);
     factor_within(&m, &kinds[1], f.frame, n, order, ids);
     columns_within(&m, &kinds[1], f.frame, n, order, ids);
     tight(&m, f.frame, n, due, ids);
     flat_close(&f);
     meter_close(&m);
-    meter_open(t, &m);
+    meter_open(t, &m, 2);
     group_within(&m, &states[test_below(t, 2)], n, order);
     meter_close(&m);
     free(ids);
@@ -422,7 +425,7 @@ static void kept(struct test *t)
     for (int i = 0; i < STATES; i++) {
         struct meter m;
         struct flat f[2];
-        meter_open(t, &m);
+        meter_open(t, &m, 0);
         cohort_frame *frame = rows_open(&m, &states[i], 40000, ONCE, f);
         kept_within(&m, &states[i], frame);
         cohort_frame_release(frame);
