@@ -234,11 +234,15 @@ struct block {
     co_u32 last, at;
 };
 
-AVX2 static inline struct block block_at(const co_u16 *b, co_u32 m, co_u32 at)
+AVX2 static inline struct block block_from(const co_u16 *from, co_u32 at)
 {
-    const co_u16 *from = b + (m - at < 32 ? m - 32 : at);
     const __m256i *two = (const __m256i *)(const void *)from;
     return (struct block){_mm256_loadu_si256(two), _mm256_loadu_si256(two + 1), from[31], at};
+}
+
+AVX2 static inline struct block block_at(const co_u16 *b, co_u32 m, co_u32 at)
+{
+    return block_from(b + (m - at < 32 ? m - 32 : at), at);
 }
 
 /* The block behind k that v may be in, or the last one. */
@@ -353,13 +357,10 @@ AVX2_LOOP co_u32 sought_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m
     }
     for (; i < end; i++) {
         const co_u32 v = a[i];
-        const __m256i *at = (const __m256i *)(const void *)find_block(&f, b, v);
-        const __m256i each = _mm256_set1_epi16((short)v);
-        __m256i equal = _mm256_or_si256(_mm256_cmpeq_epi16(_mm256_loadu_si256(at), each),
-                                        _mm256_cmpeq_epi16(_mm256_loadu_si256(at + 1), each));
+        const struct block k = block_from(find_block(&f, b, v), 0);
         if (to)
             to[kept] = (co_u16)v;
-        kept += (co_u32)!_mm256_testz_si256(equal, equal) ^ drop;
+        kept += (co_u32)block_has(&k, v) ^ drop;
     }
     if (drop) {
         if (to)

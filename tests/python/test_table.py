@@ -493,7 +493,11 @@ def test_join_of_other_names_and_wrong_ones():
         (lambda: a.join(a, "k", how="cross"), ValueError, "how"),
         (lambda: a.join(a, "k", validate="2:2"), ValueError, "validate"),
         (lambda: a.join(a, left_on=["k"], right_on=[]), ValueError, "1 keys"),
-        (lambda: a.join(b, left_on="k", right_on="v"), ValueError, "'k', is of type int64; the other side's is of type string"),
+        (
+            lambda: a.join(b, left_on="k", right_on="v"),
+            ValueError,
+            "'k', is of type int64; the other side's is of type string",
+        ),
         (lambda: a.join(b, left_on="k", right_on="id", validate="1:1"), ValueError, "row"),
         (lambda: lc.join(7, b, "k"), TypeError, "left"),
     ):
