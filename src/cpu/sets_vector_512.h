@@ -2,8 +2,9 @@
  *
  * Arrays: each number of the one is compared with a block of 32 of the other at once; blocks whose last is
  * below are skipped (the "shuffling" intersections of Katsogridakis, Schlegel and Lemire compare 8 with 8;
- * with AVX-512 one with 32 needs no permutation, and skips more where one array is longer). Of arrays of
- * like lengths a block's hits are put together over all numbers that may be in it, and looked at once.
+ * with AVX-512 one with 32 needs no permutation, and skips more where one array is longer). Of short arrays
+ * of like lengths a block's hits are put together over all numbers that may be in it, and looked at once;
+ * longer ones are compared eight by eight (sets_eights.h): no branch is guessed.
  * Bitmaps: the operation, the count and the digest in one pass. Members of a bitmap: a vector of numbers,
  * compressed by a word of the bitmap at a time.
  *
@@ -18,6 +19,9 @@
 #include "set_lines_512.h"
 #include "sets_lists.h"
 #include "sets_network.h"
+
+#define EIGHTS AVX512
+#include "sets_eights.h"
 
 /* Blocks of 32 of an array. */
 struct block {
@@ -233,9 +237,16 @@ AVX512 static co_u32 sought_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
     return to ? sought_any(a, n, b, m, keep, to) : sought_any(a, n, b, m, keep, NULL);
 }
 
-#define BLOCKS_SKEW 4u /* times as many in the long array, from which on the short one's are the turns */
+AVX512 static co_u32 eights_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    return to ? eights_any(a, n, b, m, keep ? 0 : 0xff, to) : eights_any(a, n, b, m, keep ? 0 : 0xff, NULL);
+}
 
-/* What both have is found from either side. */
+#define EIGHTS_LEAST 512u /* numbers of the shorter array from which on eight by eight is less work */
+#define BLOCKS_SKEW  4u   /* times as many in the long array, from which on the short one's are the turns */
+
+/* What both have is found from either side. What is put down eight by eight may lie over numbers that are
+ * still to be read: not where `to` is a. */
 AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
 {
     const co_u32 longer = m > n ? m : n, shorter = m > n ? n : m;
@@ -244,6 +255,8 @@ AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
         return n < m ? sought_512(a, n, b, m, keep, to) : sought_512(b, m, a, n, 1, to);
     if (skewed)
         return keep && m < n ? singles_512(b, m, a, n, 1, to) : singles_512(a, n, b, m, keep, to);
+    if (shorter >= EIGHTS_LEAST && to != a)
+        return eights_512(a, n, b, m, keep, to);
     return keep && m >= n ? blocks_512(b, m, a, n, 1, to) : blocks_512(a, n, b, m, keep, to);
 }
 
@@ -361,16 +374,27 @@ AVX512 static co_u32 merge_512(co_u32 op, const co_u16 *a, co_u32 n, const co_u1
     return op == SETS_OR ? merge_any(1, a, n, b, m, to) : merge_any(0, a, n, b, m, to);
 }
 
+AVX512 static inline __m512i parts_of(const co_u16 *a, __mmask8 there)
+{
+    __m512i v = _mm512_cvtepu16_epi64(_mm_maskz_loadu_epi16(there, a));
+    return _mm512_maskz_sllv_epi64(there, _mm512_set1_epi64(1), _mm512_srli_epi64(v, 10));
+}
+
+/* Of 32 numbers that lie in one part of the chunk, or two parts side by side, the ends tell. */
 AVX512 static co_u64 digest_512(const co_u16 *a, co_u32 n)
 {
     __m512i all = _mm512_setzero_si512();
-    const __m512i one = _mm512_set1_epi64(1);
-    for (co_u32 i = 0; i < n; i += 8) {
-        __mmask8 there = n - i >= 8 ? 0xff : (__mmask8)((1u << (n - i)) - 1);
-        __m512i v = _mm512_cvtepu16_epi64(_mm_maskz_loadu_epi16(there, a + i));
-        all = _mm512_or_si512(all, _mm512_maskz_sllv_epi64(there, one, _mm512_srli_epi64(v, 10)));
+    co_u64 ends = 0;
+    co_u32 at = 0;
+    for (; n - at >= 32; at += 32) {
+        const co_u32 first = a[at] >> 10, last = a[at + 31] >> 10;
+        ends |= 1ull << first | 1ull << last;
+        for (co_u32 i = at; last > first + 1 && i < at + 32; i += 8)
+            all = _mm512_or_si512(all, parts_of(a + i, 0xff));
     }
-    return (co_u64)_mm512_reduce_or_epi64(all);
+    for (; at < n; at += 8)
+        all = _mm512_or_si512(all, parts_of(a + at, n - at >= 8 ? 0xff : (__mmask8)((1u << (n - at)) - 1)));
+    return ends | (co_u64)_mm512_reduce_or_epi64(all);
 }
 
 AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
