@@ -263,7 +263,7 @@ static cohort_status check_overlap(const struct batch *b)
 {
     for (int i = 0; i < b->count; i++) {
         const struct batch_array *out = &b->array[i];
-        if (!(out->flags & BATCH_OUT))
+        if (!(out->flags & BATCH_OUT) || !certain_bytes(out))
             continue;
         for (int j = 0; j < b->count; j++) {
             const struct batch_array *other = &b->array[j];
