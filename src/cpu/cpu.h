@@ -58,6 +58,9 @@ cohort_status cpu_parallel_told(cohort_context *context, const char *what, uint6
 /* stream.c: copies whole lines of 64 bytes past the caches, for what does not fit there; `to` is aligned. */
 void cpu_stream_lines(void *to, const void *from, uint64_t bytes);
 
+/* All that this thread wrote past the caches is there for others. */
+void cpu_stream_end(void);
+
 /* Whether that is one call in the caller's thread. */
 static inline int cpu_is_alone(cohort_context *context, uint64_t n, uint64_t grain)
 {

@@ -263,7 +263,8 @@ AVX2 static inline co_u32 sum_of(__m256i sum)
 }
 
 /* Sixteen words at a time, which are a bit of the digest. */
-AVX2 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+AVX2 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op,
+                                                 int past)
 {
     struct sets_measure m = {0, 0, 0};
     __m256i sum = _mm256_setzero_si256();
@@ -272,7 +273,9 @@ AVX2 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, co
 #    pragma GCC unroll 4
         for (co_u32 k = 0; k < 16; k += 4) {
             __m256i w = outcome_of(four_of(a + i + k), four_of(b + i + k), op);
-            if (to)
+            if (to && past)
+                _mm256_stream_si256((__m256i *)(void *)(to + i + k), w);
+            else if (to)
                 _mm256_storeu_si256((__m256i *)(void *)(to + i + k), w);
             some = _mm256_or_si256(some, w);
             ones = _mm256_add_epi8(ones, ones_of(w));
@@ -288,13 +291,27 @@ AVX2 static struct sets_measure words_avx2(co_u64 *to, const co_u64 *a, const co
 {
     switch (op) {
     case SETS_AND:
-        return to ? words_any(to, a, b, SETS_AND) : words_any(NULL, a, b, SETS_AND);
+        return to ? words_any(to, a, b, SETS_AND, 0) : words_any(NULL, a, b, SETS_AND, 0);
     case SETS_OR:
-        return words_any(to, a, b, SETS_OR);
+        return words_any(to, a, b, SETS_OR, 0);
     case SETS_ANDNOT:
-        return words_any(to, a, b, SETS_ANDNOT);
+        return words_any(to, a, b, SETS_ANDNOT, 0);
     default:
-        return words_any(to, a, b, SETS_XOR);
+        return words_any(to, a, b, SETS_XOR, 0);
+    }
+}
+
+AVX2 static struct sets_measure words_past_avx2(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+{
+    switch (op) {
+    case SETS_AND:
+        return words_any(to, a, b, SETS_AND, 1);
+    case SETS_OR:
+        return words_any(to, a, b, SETS_OR, 1);
+    case SETS_ANDNOT:
+        return words_any(to, a, b, SETS_ANDNOT, 1);
+    default:
+        return words_any(to, a, b, SETS_XOR, 1);
     }
 }
 
@@ -349,9 +366,18 @@ AVX2 static co_u32 members_avx2(const co_u64 *words, co_u64 digest, co_u16 *to)
 
 const struct sets_vectors *sets_avx2(void)
 {
-    static const struct sets_vectors vectors = {
-        filter_avx2,      words_avx2, members_avx2, sets_merge_plain, sets_digest_plain, change_avx2, NULL,
-        sets_sweep_plain, 256,        NULL,         lines_avx2};
+    static const struct sets_vectors vectors = {filter_avx2,
+                                                words_avx2,
+                                                words_past_avx2,
+                                                members_avx2,
+                                                sets_merge_plain,
+                                                sets_digest_plain,
+                                                change_avx2,
+                                                NULL,
+                                                sets_sweep_plain,
+                                                256,
+                                                NULL,
+                                                lines_avx2};
     return &vectors;
 }
 #endif

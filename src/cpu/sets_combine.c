@@ -40,8 +40,8 @@ static struct cpu_answer array_of(const struct cpu_scratch *s, const co_u16 *at,
     return a;
 }
 
-/* The bitmap in the scratch, of which this is known, as the kind that it is due. */
-static struct cpu_answer bitmap_measured(struct cpu_scratch *s, struct sets_measure m)
+/* The bitmap, of which this is known, as the kind that it is due. */
+static struct cpu_answer bitmap_measured(struct cpu_scratch *s, const co_u64 *words, struct sets_measure m)
 {
     struct cpu_answer a = empty();
     if (!m.card)
@@ -52,9 +52,9 @@ static struct cpu_answer bitmap_measured(struct cpu_scratch *s, struct sets_meas
         a.chunk.at = s->array;
         a.chunk.kind = CO_CHUNK_ARRAY;
         a.own = 1;
-        a.chunk.entries = a.chunk.card = s->vectors->members(s->words, m.digest, s->array);
+        a.chunk.entries = a.chunk.card = s->vectors->members(words, m.digest, s->array);
     } else {
-        a.chunk.at = s->words;
+        a.chunk.at = words;
         a.chunk.kind = CO_CHUNK_BITMAP;
         a.chunk.card = m.card;
         a.own = 1;
@@ -65,7 +65,14 @@ static struct cpu_answer bitmap_measured(struct cpu_scratch *s, struct sets_meas
 
 static struct cpu_answer bitmap_answer(struct cpu_scratch *s)
 {
-    return bitmap_measured(s, s->vectors->words(s->words, s->words, s->words, SETS_AND));
+    return bitmap_measured(s, s->words, s->vectors->words(s->words, s->words, s->words, SETS_AND));
+}
+
+static struct cpu_answer of_two_bitmaps(co_u32 op, const co_u64 *a, const co_u64 *b, struct cpu_scratch *s)
+{
+    if (s->past)
+        return bitmap_measured(s, s->past, s->vectors->words_past(s->past, a, b, op));
+    return bitmap_measured(s, s->words, s->vectors->words(s->words, a, b, op));
 }
 
 #define RUNS_FEW 8u /* numbers of an array for each run, from which on a run's ends are searched for */
@@ -257,7 +264,7 @@ static struct cpu_answer by_bitmap(co_u32 op, const struct sets_chunk *chunks, c
     if (by_entries(op, chunks, count, s, &a))
         return a;
     if (count == 2 && chunks[0].kind == CO_CHUNK_BITMAP && chunks[1].kind == CO_CHUNK_BITMAP)
-        return bitmap_measured(s, s->vectors->words(s->words, chunks[0].at, chunks[1].at, op));
+        return of_two_bitmaps(op, chunks[0].at, chunks[1].at, s);
     sets_chunk_bitmap(&chunks[0], s->words);
     for (co_u32 i = 1; i < count; i++)
         apply(s, op, &chunks[i]);

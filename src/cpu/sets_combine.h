@@ -12,9 +12,10 @@ struct cpu_scratch {
     _Alignas(64) co_u16 listed[SETS_LIST_MOST + 64];
     co_u16 runs[2 * SETS_RUNS_SWEPT + 64]; /* of `sweep` */
     co_u32 counters[CO_CHUNK_IDS];
+    co_u64 *past; /* where a bitmap made of two is to go at once, past the caches; NULL: nowhere else */
 };
 
-/* The answer: a chunk, which lies with an operand or in the scratch; card 0: it is empty. */
+/* The answer: a chunk, which lies with an operand, in the scratch or at `past`; card 0: it is empty. */
 struct cpu_answer {
     struct sets_chunk chunk;
     int own; /* in the scratch */

@@ -2,9 +2,10 @@
  *
  * Whether something is a member is asked most, and mostly at random, so that each question would wait for
  * memory four times in a row: for the set's word, its record, the chunk's place, its entries. So 32 questions
- * go through these steps together, and each step asks for the memory of the next one. In an array the
- * search begins where the number would be if members lay evenly: 32 entries there are compared at once. Lists
- * are searched by halves, all questions one step at a time. */
+ * go through these steps together, and each step asks for the memory of the next one. In an array the search
+ * begins where the number would be if members lay evenly: 32 entries there are compared at once; those beside
+ * them, where drawn members often lie, are asked for as well. Lists are searched by halves, all questions one
+ * step at a time. */
 #include "sets.h"
 #include "shape/bits.h"
 
@@ -71,8 +72,10 @@ CO_INLINE void chunk_ask(const cohort_sets_view *v, co_u64 place, co_u32 low16)
     if (co_place_kind(place) == CO_CHUNK_BITMAP) {
         __builtin_prefetch(at + low16 / 16);
     } else if (co_place_kind(place) == CO_CHUNK_ARRAY && entries > WINDOW) {
-        co_u32 from = window_of(at, entries, low16);
-        __builtin_prefetch(at + from);
+        const co_u16 *window = at + window_of(at, entries, low16);
+        __builtin_prefetch(window - WINDOW);
+        __builtin_prefetch(window);
+        __builtin_prefetch(window + WINDOW);
     } else {
         __builtin_prefetch(at);
     }

@@ -97,8 +97,17 @@ static void change_plain(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 n)
 
 const struct sets_vectors *sets_plain(void)
 {
-    static const struct sets_vectors vectors = {
-        filter_plain,     words_plain, members_plain, sets_merge_plain, sets_digest_plain, change_plain, NULL,
-        sets_sweep_plain, 256,         NULL,          lines_plain};
+    static const struct sets_vectors vectors = {filter_plain,
+                                                words_plain,
+                                                words_plain,
+                                                members_plain,
+                                                sets_merge_plain,
+                                                sets_digest_plain,
+                                                change_plain,
+                                                NULL,
+                                                sets_sweep_plain,
+                                                256,
+                                                NULL,
+                                                lines_plain};
     return &vectors;
 }

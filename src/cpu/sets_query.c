@@ -95,7 +95,27 @@ static struct sets_chunk chunk_of(const struct operand *o)
 struct sink {
     const struct sets_found *found; /* NULL: none are wanted */
     co_u64 chunk, unit, chunk_end, unit_end;
+    int streamed; /* the last one is a bitmap that went past the caches */
 };
+
+static co_u16 *place_of(const struct sink *s, co_u64 unit)
+{
+    return (co_u16 *)(void *)((char *)s->found->pool + unit * CO_PLACE_UNIT_BYTES);
+}
+
+static co_u64 bitmap_unit(const struct sink *s)
+{
+    return (s->unit + 3) & ~3ull;
+}
+
+/* Where the next bitmap goes past the caches as it is made: after one that went there, as it may turn out to
+ * be an array. NULL: it is made in the scratch. */
+static co_u64 *place_past(const struct sink *s)
+{
+    if (!s->found || !s->streamed || s->chunk == s->chunk_end || bitmap_unit(s) + STREAMED > s->unit_end)
+        return NULL;
+    return (co_u64 *)(void *)place_of(s, bitmap_unit(s));
+}
 
 /* A row's answer so far. */
 struct tally {
@@ -119,17 +139,16 @@ static void put_first(const struct sets_query *q, co_u64 row, struct tally *t, c
 static void put_found(struct sink *s, co_u64 key, const struct sets_chunk *c)
 {
     const struct sets_found *f = s->found;
-    co_u64 unit = s->unit;
+    const co_u64 unit = c->kind == CO_CHUNK_BITMAP ? bitmap_unit(s) : s->unit;
     co_u32 kind = c->kind >= SETS_CHUNK_LIST32 ? CO_CHUNK_ARRAY : c->kind;
     co_u32 units = co_place_units(kind, c->entries);
-    if (c->kind == CO_CHUNK_BITMAP)
-        unit = (unit + 3) & ~3ull;
     if (s->chunk == s->chunk_end || unit + units > s->unit_end)
         return; /* bytes that are not what they should be */
-    co_u16 *to = (co_u16 *)(void *)((char *)f->pool + unit * CO_PLACE_UNIT_BYTES);
-    if (c->kind == CO_CHUNK_BITMAP && s->unit_end - unit > STREAMED) {
+    co_u16 *to = place_of(s, unit);
+    s->streamed = c->kind == CO_CHUNK_BITMAP && s->unit_end - unit > STREAMED;
+    if (s->streamed && c->at != to) {
         cpu_stream_lines(to, c->at, CO_CHUNK_BYTES);
-    } else if (c->kind == CO_CHUNK_BITMAP) {
+    } else if (c->kind == CO_CHUNK_BITMAP && c->at != to) {
         memcpy(to, c->at, CO_CHUNK_BYTES);
     } else if (kind == CO_CHUNK_ARRAY) {
         sets_pad(to, sets_chunk_members(c, to));
@@ -330,6 +349,7 @@ static void do_chunks(struct row_state *r, co_u64 row, struct tally *t, struct s
             continue;
         }
         co_u32 count = gather(r, key);
+        r->scratch->past = place_past(sink);
         struct cpu_answer a = cpu_combine(q, r->chunks, count, r->n, r->scratch);
         put_answer(r, row, t, sink, key, &a);
     }
@@ -374,7 +394,7 @@ static int all_meet(const struct sets_query *q)
 static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
 {
     const struct sets_piece_of_rows *piece = &p->rows.piece[i];
-    struct sink sink = {r->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit};
+    struct sink sink = {r->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit, 0};
     struct sets_two_lists l;
     co_u64 row = piece->row;
     if (sets_piece_is_whole(piece) && sets_each_may(r->q))
@@ -391,6 +411,7 @@ static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
     }
     p->chunks[i] = sink.chunk;
     p->units[i] = sink.unit;
+    cpu_stream_end();
 }
 
 static void meet_pieces(const struct plan *p, co_u64 begin, co_u64 end)

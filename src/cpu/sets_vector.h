@@ -23,6 +23,9 @@ struct sets_vectors {
     /* to = a op b, op by enum sets_op_kind; to may be a, or NULL: only what it comes to, the runs left
      * out. */
     struct sets_measure (*words)(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op);
+    /* The same, past the caches: `to` begins a line, and is neither a nor b; cpu_stream_end is called when
+     * all is done. */
+    struct sets_measure (*words_past)(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op);
     /* The members of a bitmap with this digest as an array; their number. */
     co_u32 (*members)(const co_u64 *words, co_u64 digest, co_u16 *to);
     /* a OR b, or XOR, of two arrays, neither empty, to `to`, which has room for both; how many. */

@@ -261,7 +261,8 @@ AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
 }
 
 /* Eight vectors at a time, which are four bits of the digest. */
-AVX512 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+AVX512 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op,
+                                                   int past)
 {
     struct sets_measure m = {0, 0, 0};
     struct sets_tally tally = sets_tally_begin();
@@ -274,7 +275,9 @@ AVX512 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, 
                    : op == SETS_OR     ? _mm512_or_si512(x, y)
                    : op == SETS_ANDNOT ? _mm512_andnot_si512(y, x)
                                        : _mm512_xor_si512(x, y);
-            if (to)
+            if (to && past)
+                _mm512_stream_si512((void *)(to + i + 8 * k), w[k]);
+            else if (to)
                 _mm512_storeu_si512(to + i + 8 * k, w[k]);
         }
 #pragma GCC unroll 4
@@ -292,13 +295,27 @@ AVX512 static struct sets_measure words_512(co_u64 *to, const co_u64 *a, const c
 {
     switch (op) {
     case SETS_AND:
-        return to ? words_any(to, a, b, SETS_AND) : words_any(NULL, a, b, SETS_AND);
+        return to ? words_any(to, a, b, SETS_AND, 0) : words_any(NULL, a, b, SETS_AND, 0);
     case SETS_OR:
-        return words_any(to, a, b, SETS_OR);
+        return words_any(to, a, b, SETS_OR, 0);
     case SETS_ANDNOT:
-        return words_any(to, a, b, SETS_ANDNOT);
+        return words_any(to, a, b, SETS_ANDNOT, 0);
     default:
-        return words_any(to, a, b, SETS_XOR);
+        return words_any(to, a, b, SETS_XOR, 0);
+    }
+}
+
+AVX512 static struct sets_measure words_past_512(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+{
+    switch (op) {
+    case SETS_AND:
+        return words_any(to, a, b, SETS_AND, 1);
+    case SETS_OR:
+        return words_any(to, a, b, SETS_OR, 1);
+    case SETS_ANDNOT:
+        return words_any(to, a, b, SETS_ANDNOT, 1);
+    default:
+        return words_any(to, a, b, SETS_XOR, 1);
     }
 }
 
@@ -404,7 +421,7 @@ AVX512 static void change_512(co_u64 *words, co_u32 op, const co_u16 *a, co_u32 
 
 /* All of them; `lists` and `pairs` do with what any AVX-512 has. */
 static const struct sets_vectors vectors_512 = {
-    filter_512,     words_512,      members_512,     merge_512,      digest_512,   change_512,
-    sets_lists_512, sets_sweep_512, SETS_RUNS_SWEPT, sets_pairs_512, set_lines_512};
+    filter_512, words_512,      words_past_512, members_512,     merge_512,      digest_512,
+    change_512, sets_lists_512, sets_sweep_512, SETS_RUNS_SWEPT, sets_pairs_512, set_lines_512};
 
 #endif

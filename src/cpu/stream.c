@@ -23,8 +23,15 @@ void cpu_stream_lines(void *to, const void *from, uint64_t bytes)
         _mm_stream_si128(target + 2, c);
         _mm_stream_si128(target + 3, d);
     }
-    _mm_sfence();
 #else
     memcpy(to, from, bytes);
+#endif
+    cpu_stream_end();
+}
+
+void cpu_stream_end(void)
+{
+#if defined(__x86_64__)
+    _mm_sfence();
 #endif
 }

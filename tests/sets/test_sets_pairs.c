@@ -433,10 +433,34 @@ static void lists(struct test *t)
     at_levels(t, lists_rounds);
 }
 
+static uint32_t word_due(cohort_sets_op op, uint32_t x, uint32_t y)
+{
+    return op == COHORT_SETS_AND      ? x & y
+           : op == COHORT_SETS_OR     ? x | y
+           : op == COHORT_SETS_ANDNOT ? x & ~y
+                                      : x ^ y;
+}
+
+/* Chunks of half of all, whose answers are bitmaps, and between them such as become arrays, full or empty, and
+ * some of which one operand has an array. */
+static void draw_large(struct test *t, uint32_t *x, uint32_t *y, uint64_t words)
+{
+    uint64_t draw = test_random(t) | 1;
+    for (uint64_t i = 0; i < 2 * words; i++)
+        x[i] = (uint32_t)((draw = draw * 6364136223846793005u + 1442695040888963407u) >> 32);
+    for (uint64_t i = 0; i < words; i++) {
+        const uint64_t kind = i / 2048 % 16;
+        y[i] = kind == 5 ? ~x[i] : kind == 9 ? x[i] : y[i];
+        y[i] = (kind == 7 || kind == 8) && i % 6 ? 0 : kind == 12 && i % 20 ? 0 : y[i];
+    }
+}
+
 /* An answer of more than 32 MiB, whose bitmaps go past the caches, but for those at its end: word by word. */
 static void large_answer(struct test *t)
 {
-    const uint64_t words = 4400 * 2048;
+    static const cohort_sets_op ops[] = {COHORT_SETS_AND, COHORT_SETS_OR, COHORT_SETS_ANDNOT, COHORT_SETS_XOR,
+                                         COHORT_SETS_AND};
+    const uint64_t words = 5200 * 2048;
     struct column *in = column_new(t, 2 * words, 4), *out = column_new(t, words, 4),
                   *which = column_new(t, 2, 8);
     uint32_t *x = in->data, *y = x + words, *seen = out->data;
@@ -444,8 +468,7 @@ static void large_answer(struct test *t)
     cohort_sets_target target = COHORT_SETS_TARGET_INIT;
     cohort_sets_query_desc d = COHORT_SETS_QUERY_INIT;
     cohort_sets *sets = NULL, *result = NULL;
-    for (uint64_t i = 0, draw = test_random(t) | 1; i < 2 * words; i++)
-        x[i] = (uint32_t)((draw = draw * 6364136223846793005u + 1442695040888963407u) >> 32);
+    draw_large(t, x, y, words);
     source.form = COHORT_FORM_BITMAPS;
     source.n = 2;
     source.bits = 32 * words;
@@ -454,7 +477,6 @@ static void large_answer(struct test *t)
     OK(t, cohort_sets_build(t->context, &source, &sets));
     column_put(which, 0, 0);
     column_put(which, 1, 1);
-    d.op = COHORT_SETS_AND;
     d.collections = &sets;
     d.collections_count = 1;
     d.rows = 1;
@@ -464,13 +486,15 @@ static void large_answer(struct test *t)
     target.form = COHORT_FORM_BITMAPS;
     target.bits = 32 * words;
     target.members = column_send(out);
-    for (int turn = 0; turn < 2; turn++) { /* the second one in memory that was used before */
+    for (uint64_t turn = 0; turn < sizeof ops / sizeof *ops; turn++) { /* in memory that was used before */
+        d.op = ops[turn];
         OK(t, cohort_sets_query(t->context, &d));
         OK(t, cohort_sets_export(result, &target));
         column_fetch(out);
         cohort_sets_destroy(result);
         for (uint64_t i = 0; i < words; i++)
-            REQUIREF(t, seen[i] == (x[i] & y[i]), "word %llu is %x", (unsigned long long)i, seen[i]);
+            REQUIREF(t, seen[i] == word_due(d.op, x[i], y[i]), "turn %llu: word %llu is %x",
+                     (unsigned long long)turn, (unsigned long long)i, seen[i]);
         memset(seen, 0, 4 * words);
     }
     cohort_sets_destroy(sets);
