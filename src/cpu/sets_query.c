@@ -89,13 +89,14 @@ static struct sets_chunk chunk_of(const struct operand *o)
 
 /* ---- what becomes of the answer ------------------------------------------------------------------------ */
 
-#define STREAMED (1u << 21) /* units of room from which on bitmaps go past the caches: 32 MiB */
+#define STREAMED (1u << 21) /* units of room for an answer from which on its bitmaps go past the caches */
 
 /* Found chunks of a piece. */
 struct sink {
     const struct sets_found *found; /* NULL: none are wanted */
     co_u64 chunk, unit, chunk_end, unit_end;
-    int streamed; /* the last one is a bitmap that went past the caches */
+    int large;    /* the answer is larger than the caches */
+    int streamed; /* the last chunk is a bitmap that went past them */
 };
 
 static co_u16 *place_of(const struct sink *s, co_u64 unit)
@@ -112,7 +113,8 @@ static co_u64 bitmap_unit(const struct sink *s)
  * be an array. NULL: it is made in the scratch. */
 static co_u64 *place_past(const struct sink *s)
 {
-    if (!s->found || !s->streamed || s->chunk == s->chunk_end || bitmap_unit(s) + STREAMED > s->unit_end)
+    const co_u64 end = bitmap_unit(s) + CO_CHUNK_BYTES / CO_PLACE_UNIT_BYTES;
+    if (!s->streamed || s->chunk == s->chunk_end || end > s->unit_end)
         return NULL;
     return (co_u64 *)(void *)place_of(s, bitmap_unit(s));
 }
@@ -145,7 +147,7 @@ static void put_found(struct sink *s, co_u64 key, const struct sets_chunk *c)
     if (s->chunk == s->chunk_end || unit + units > s->unit_end)
         return; /* bytes that are not what they should be */
     co_u16 *to = place_of(s, unit);
-    s->streamed = c->kind == CO_CHUNK_BITMAP && s->unit_end - unit > STREAMED;
+    s->streamed = s->large && c->kind == CO_CHUNK_BITMAP;
     if (s->streamed && c->at != to) {
         cpu_stream_lines(to, c->at, CO_CHUNK_BYTES);
     } else if (c->kind == CO_CHUNK_BITMAP && c->at != to) {
@@ -394,7 +396,8 @@ static int all_meet(const struct sets_query *q)
 static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
 {
     const struct sets_piece_of_rows *piece = &p->rows.piece[i];
-    struct sink sink = {r->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit, 0};
+    const int large = p->rows.piece[p->rows.pieces].unit > STREAMED;
+    struct sink sink = {r->q->found, piece->chunk, piece->unit, piece[1].chunk, piece[1].unit, large, 0};
     struct sets_two_lists l;
     co_u64 row = piece->row;
     if (sets_piece_is_whole(piece) && sets_each_may(r->q))
