@@ -441,8 +441,8 @@ static uint32_t word_due(cohort_sets_op op, uint32_t x, uint32_t y)
                                       : x ^ y;
 }
 
-/* Chunks of half of all, whose answers are bitmaps, and between them such as become arrays, full or empty, and
- * some of which one operand has an array. */
+/* Chunks of half of all, whose answers are bitmaps, and between them such as become arrays, full or empty, or
+ * are an array of one operand. */
 static void draw_large(struct test *t, uint32_t *x, uint32_t *y, uint64_t words)
 {
     uint64_t draw = test_random(t) | 1;
