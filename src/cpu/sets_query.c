@@ -414,7 +414,8 @@ static void do_piece(struct plan *p, co_u32 i, struct row_state *r)
     }
     p->chunks[i] = sink.chunk;
     p->units[i] = sink.unit;
-    cpu_stream_end();
+    if (large)
+        cpu_stream_end();
 }
 
 static void meet_pieces(const struct plan *p, co_u64 begin, co_u64 end)
