@@ -42,11 +42,6 @@ AVX2 static inline co_u32 put_places(co_u16 *to, co_u64 word, co_u32 base)
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 
-AVX2 static co_u32 eights_avx2(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
-{
-    return to ? eights_any(a, n, b, m, keep ? 0 : 0xff, to) : eights_any(a, n, b, m, keep ? 0 : 0xff, NULL);
-}
-
 /* Blocks of 32 of an array that has as many; the last one begins where 32 are left. */
 struct block {
     __m256i low, high;
@@ -210,7 +205,7 @@ AVX2 static inline co_u32 filter_any(const co_u16 *a, co_u32 n, const co_u16 *b,
     co_u16 own[SETS_ARRAY_MOST];
     if (to == a)
         a = memcpy(own, a, n * sizeof *a);
-    return skewed ? sought_avx2(b, m, a, n, 1, to) : eights_avx2(a, n, b, m, keep, to);
+    return skewed ? sought_avx2(b, m, a, n, 1, to) : eights(a, n, b, m, keep, to);
 }
 
 AVX2 static co_u32 filter_avx2(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
@@ -287,32 +282,28 @@ AVX2 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, co
     return m;
 }
 
-AVX2 static struct sets_measure words_avx2(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+AVX2_LOOP struct sets_measure words_by(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op, int past)
 {
     switch (op) {
     case SETS_AND:
-        return to ? words_any(to, a, b, SETS_AND, 0) : words_any(NULL, a, b, SETS_AND, 0);
+        return to ? words_any(to, a, b, SETS_AND, past) : words_any(NULL, a, b, SETS_AND, past);
     case SETS_OR:
-        return words_any(to, a, b, SETS_OR, 0);
+        return words_any(to, a, b, SETS_OR, past);
     case SETS_ANDNOT:
-        return words_any(to, a, b, SETS_ANDNOT, 0);
+        return words_any(to, a, b, SETS_ANDNOT, past);
     default:
-        return words_any(to, a, b, SETS_XOR, 0);
+        return words_any(to, a, b, SETS_XOR, past);
     }
+}
+
+AVX2 static struct sets_measure words_avx2(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+{
+    return words_by(to, a, b, op, 0);
 }
 
 AVX2 static struct sets_measure words_past_avx2(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
 {
-    switch (op) {
-    case SETS_AND:
-        return words_any(to, a, b, SETS_AND, 1);
-    case SETS_OR:
-        return words_any(to, a, b, SETS_OR, 1);
-    case SETS_ANDNOT:
-        return words_any(to, a, b, SETS_ANDNOT, 1);
-    default:
-        return words_any(to, a, b, SETS_XOR, 1);
-    }
+    return words_by(to, a, b, op, 1);
 }
 
 AVX2 static inline struct set_line_sums lines_any(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op,

@@ -18,7 +18,7 @@ struct cpu_scratch {
 /* The answer: a chunk, which lies with an operand, in the scratch or at `past`; card 0: it is empty. */
 struct cpu_answer {
     struct sets_chunk chunk;
-    int own; /* in the scratch */
+    int own; /* in the scratch, or at its `past` */
 };
 
 /* `chunks` of the operands that have one, in their order, `count` of them, out of `all`; of ANDNOT the first

@@ -210,4 +210,9 @@ EIGHTS_LOOP co_u32 eights_any(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32
     return lower.kept + upper.kept;
 }
 
+EIGHTS static co_u32 eights(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
+{
+    return to ? eights_any(a, n, b, m, keep ? 0 : 0xff, to) : eights_any(a, n, b, m, keep ? 0 : 0xff, NULL);
+}
+
 #endif

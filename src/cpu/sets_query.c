@@ -96,7 +96,7 @@ struct sink {
     const struct sets_found *found; /* NULL: none are wanted */
     co_u64 chunk, unit, chunk_end, unit_end;
     int large;    /* the answer is larger than the caches */
-    int streamed; /* the last chunk is a bitmap that went past them */
+    int streamed; /* the last chunk that went down by itself is a bitmap, and went past them */
 };
 
 static co_u16 *place_of(const struct sink *s, co_u64 unit)

@@ -237,11 +237,6 @@ AVX512 static co_u32 sought_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
     return to ? sought_any(a, n, b, m, keep, to) : sought_any(a, n, b, m, keep, NULL);
 }
 
-AVX512 static co_u32 eights_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u32 m, int keep, co_u16 *to)
-{
-    return to ? eights_any(a, n, b, m, keep ? 0 : 0xff, to) : eights_any(a, n, b, m, keep ? 0 : 0xff, NULL);
-}
-
 #define EIGHTS_LEAST 512u /* numbers of the shorter array from which on eight by eight is less work */
 #define BLOCKS_SKEW  4u   /* times as many in the long array, from which on the short one's are the turns */
 
@@ -256,7 +251,7 @@ AVX512 static co_u32 filter_512(const co_u16 *a, co_u32 n, const co_u16 *b, co_u
     if (skewed)
         return keep && m < n ? singles_512(b, m, a, n, 1, to) : singles_512(a, n, b, m, keep, to);
     if (shorter >= EIGHTS_LEAST && to != a)
-        return eights_512(a, n, b, m, keep, to);
+        return eights(a, n, b, m, keep, to);
     return keep && m >= n ? blocks_512(b, m, a, n, 1, to) : blocks_512(a, n, b, m, keep, to);
 }
 
@@ -291,32 +286,29 @@ AVX512 static inline struct sets_measure words_any(co_u64 *to, const co_u64 *a, 
     return m;
 }
 
-AVX512 static struct sets_measure words_512(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+AVX512 static inline __attribute__((always_inline)) struct sets_measure
+words_by(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op, int past)
 {
     switch (op) {
     case SETS_AND:
-        return to ? words_any(to, a, b, SETS_AND, 0) : words_any(NULL, a, b, SETS_AND, 0);
+        return to ? words_any(to, a, b, SETS_AND, past) : words_any(NULL, a, b, SETS_AND, past);
     case SETS_OR:
-        return words_any(to, a, b, SETS_OR, 0);
+        return words_any(to, a, b, SETS_OR, past);
     case SETS_ANDNOT:
-        return words_any(to, a, b, SETS_ANDNOT, 0);
+        return words_any(to, a, b, SETS_ANDNOT, past);
     default:
-        return words_any(to, a, b, SETS_XOR, 0);
+        return words_any(to, a, b, SETS_XOR, past);
     }
+}
+
+AVX512 static struct sets_measure words_512(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
+{
+    return words_by(to, a, b, op, 0);
 }
 
 AVX512 static struct sets_measure words_past_512(co_u64 *to, const co_u64 *a, const co_u64 *b, co_u32 op)
 {
-    switch (op) {
-    case SETS_AND:
-        return words_any(to, a, b, SETS_AND, 1);
-    case SETS_OR:
-        return words_any(to, a, b, SETS_OR, 1);
-    case SETS_ANDNOT:
-        return words_any(to, a, b, SETS_ANDNOT, 1);
-    default:
-        return words_any(to, a, b, SETS_XOR, 1);
-    }
+    return words_by(to, a, b, op, 1);
 }
 
 /* Words of no bits are passed over. */
